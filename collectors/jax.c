@@ -14,18 +14,21 @@
 
 #include "writer/poison.h"
 
-#define SITES 128u     /* places in jaxlib that give up the lock; 80 were met in 0.10 */
+#define SITES 128u     /* places in jaxlib that give up the lock, or ask for it in the middle of a call; 80 were met in 0.10 */
 #define LONG_PART 500000u /* of a second: calls of 2 us and more are looked at; the freeing of an array takes 0.5 us */
 #define UNSEEN 0x80000000u /* in op_site: no window was open when the call began; its length alone is wanted */
 #define TEXT_ROOM 320u /* a file name of at most 255 bytes, two numbers */
 
 enum length { UNKNOWN, SHORT, LONG }; /* the longest counts */
+enum asks { NOT_KNOWN, FOR_SIGNALS, FOR_PYTHON };
 
 /* Kept across fork, as jaxlib is. */
 static struct {
 	_Atomic uintptr_t caller; /* 0 = free */
 	_Atomic uint32_t length;  /* of its calls so far: enum length */
+	_Atomic uint32_t asks;	  /* what it wants the lock for: enum asks */
 } sites[SITES];
+static int knows_checks; /* written once, by tfp_jax_attached */
 static const char *library = "";
 static uintptr_t library_bias;
 
@@ -34,8 +37,9 @@ static void tell(const char *how, const char *detail)
 	tfp_fact_framework("jax", how, detail);
 }
 
-void tfp_jax_attached(const char *file, uintptr_t bias)
+void tfp_jax_attached(const char *file, uintptr_t bias, int tells_checks)
 {
+	knows_checks = tells_checks;
 	library = file;
 	library_bias = bias;
 	tell("on", "calls into XLA (executions, compilations, transfers, waits), by the Python line that made them");
@@ -102,6 +106,14 @@ static uint32_t name_of(struct tfp_thread *thread, uintptr_t caller, uint32_t st
 	return name ? name : tell_name(thread, key, caller, stack);
 }
 
+/* What the lock was asked for at the place that is open. */
+static void learn_asker(struct tfp_thread *thread, enum asks asks)
+{
+	if (thread->op_asker)
+		sites[thread->op_asker - 1].asks = asks;
+	thread->op_asker = 0;
+}
+
 /* The first call from a place tells whether its calls are worth looking at. */
 static void learn(struct tfp_thread *thread, uint64_t now)
 {
@@ -110,6 +122,7 @@ static void learn(struct tfp_thread *thread, uint64_t now)
 	if (site && sites[site - 1].length != LONG)
 		sites[site - 1].length = now - thread->op_since >= tfp_state->second_ticks / LONG_PART ? LONG : SHORT;
 	thread->op_since = 0;
+	learn_asker(thread, FOR_PYTHON);
 }
 
 static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
@@ -133,6 +146,7 @@ static __attribute__((noinline)) void watch(uintptr_t caller)
 		uint64_t now = tfp_now();
 		thread->op_since = now ? now : 1;
 		thread->op_site = site | UNSEEN;
+		thread->op_asker = 0;
 	}
 }
 
@@ -161,10 +175,16 @@ void tfp_jax_leaves(uintptr_t caller)
 	tfp_thread_leave(thread);
 }
 
+/* This thread, if it is in such a call. */
+static struct tfp_thread *caller_of_xla(void)
+{
+	return tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? tfp_self : NULL;
+}
+
 void tfp_jax_returns(void)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? tfp_self : NULL;
+	struct tfp_thread *thread = caller_of_xla();
 
 	if (thread && TFP_UNLIKELY(thread->op_site & UNSEEN))
 		learn(thread, tfp_now());
@@ -175,4 +195,24 @@ void tfp_jax_returns(void)
 		return;
 	end_call(thread, lane, tfp_now());
 	tfp_thread_leave(thread);
+}
+
+/* What a place wants the lock for is told by what it does then, so the first time nothing ends. */
+void tfp_jax_asks(uintptr_t caller)
+{
+	struct tfp_thread *thread = caller_of_xla();
+	uint32_t site = thread && knows_checks ? site_of(caller) : 0, asks = site ? sites[site - 1].asks : FOR_PYTHON;
+
+	if (asks == NOT_KNOWN && !thread->op_asker)
+		thread->op_asker = (uint8_t)site;
+	else if (asks != FOR_SIGNALS)
+		tfp_jax_returns();
+}
+
+void tfp_jax_checks(void)
+{
+	struct tfp_thread *thread = caller_of_xla();
+
+	if (thread)
+		learn_asker(thread, FOR_SIGNALS);
 }

@@ -21,6 +21,7 @@ static struct {
 	void *(*save)(void);
 	void (*restore)(void *);
 	int (*ensure)(void);
+	int (*check)(void);
 } real;
 
 static void *save_thread(void)
@@ -38,8 +39,14 @@ static void restore_thread(void *state)
 
 static int ensure_state(void)
 {
-	tfp_jax_returns();
+	tfp_jax_asks((uintptr_t)__builtin_return_address(0));
 	return real.ensure();
+}
+
+static int check_signals(void)
+{
+	tfp_jax_checks();
+	return real.check();
 }
 
 void tfp_jax_begin(const struct tfp_dynamic *python)
@@ -48,17 +55,20 @@ void tfp_jax_begin(const struct tfp_dynamic *python)
 		return;
 	*(void **)(void *)&real.restore = tfp_dynamic_symbol(python, "PyEval_RestoreThread");
 	*(void **)(void *)&real.ensure = tfp_dynamic_symbol(python, "PyGILState_Ensure");
+	*(void **)(void *)&real.check = tfp_dynamic_symbol(python, "PyErr_CheckSignals");
 	if (real.restore && real.ensure)
 		*(void **)(void *)&real.save = tfp_dynamic_symbol(python, "PyEval_SaveThread");
 }
 
 static void attach(const struct tfp_slots_object *object)
 {
+	unsigned checks = real.check ? tfp_slots_turn(object, "PyErr_CheckSignals", (const void *)check_signals) : 0;
+
 	/* The end before the begin: a call that is under way meanwhile has none. */
 	if (tfp_slots_turn(object, "PyEval_RestoreThread", (const void *)restore_thread) &&
 	    tfp_slots_turn(object, "PyGILState_Ensure", (const void *)ensure_state) &&
 	    tfp_slots_turn(object, "PyEval_SaveThread", (const void *)save_thread))
-		tfp_jax_attached(object->name, object->tables.bias);
+		tfp_jax_attached(object->name, object->tables.bias, checks > 0);
 	else
 		tfp_jax_absent("jaxlib was loaded, but does not give up Python's lock as expected: its calls are not recorded.");
 }

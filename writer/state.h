@@ -134,6 +134,7 @@ struct tfp_thread {
 	uint16_t op_nested; /* an allocator of TensorFlow is calling another one: that one's blocks are part of its own */
 	uint16_t op_eager; /* eager calls of TensorFlow's ops, open here */
 	uint8_t op_pushed; /* an annotation of TensorFlow's was pushed last; collectors/tensorflow.c */
+	uint8_t op_asker; /* of jaxlib: where it asked for the lock in the middle of a call, for what is not known yet; 0 = nowhere */
 	uint32_t op_site; /* of jaxlib: where it gave up Python's lock, */
 	uint64_t op_since; /* and when; 0 = it has not; collectors/jax.c */
 	struct tfp_op_seen *op_seen; /* names of ops met last; collectors/opnames.c */

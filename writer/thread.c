@@ -173,6 +173,7 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	self->op_step = self->op_stepper = 0;
 	self->op_others = 0;
 	self->op_since = self->op_nested = 0;
+	self->op_asker = 0;
 	self->gpu.depth = self->gpu.device = 0;
 	tell_end(self, self->slot, now);
 	keep_ended(self->slot);
