@@ -4,9 +4,9 @@
 
 #include "reducer/model/losses.h"
 #include "reducer/model/gpu.h"
-#include "reducer/model/windows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_unusual.h"
+#include "reducer/tables/steps_between.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -266,36 +266,6 @@ bool step_rows_judges(const struct step_rows *rows, size_t i)
 {
 	return step_rows_counts(rows, rows->items[i]) &&
 	       !((rows->is_first[i] || is_dead(rows, i) || rows->items[i]->is_evaluation) && rows->judged_count);
-}
-
-/* Where the program was between steps. */
-static void note_pauses(struct table *table, const struct request *request, const struct step_rows *rows)
-{
-	uint64_t ns[2] = {0}; /* by step.is_evaluated */
-	size_t count[2] = {0};
-
-	for (size_t i = 0; i + 1 < rows->count; i++) {
-		const struct step_row *row = rows->items[i], *next = rows->items[i + 1];
-		const struct process *process = &request->run->processes[row->process];
-		if (row->unit.step == SIZE_MAX || next->process != row->process || next->unit.thread != row->unit.thread ||
-		    !process->steps[row->unit.step].rest_ns || next->unit.start_ns <= row->unit.end_ns)
-			continue;
-		if (windows_recorded_ns(process, row->unit.end_ns, next->unit.start_ns) < next->unit.start_ns - row->unit.end_ns)
-			continue; /* there may have been steps */
-		ns[process->steps[row->unit.step].is_evaluated] += (uint64_t)(next->unit.start_ns - row->unit.end_ns);
-		count[process->steps[row->unit.step].is_evaluated]++;
-	}
-	if (count[0])
-		table_note(
-			table, NOTE_INFERRED,
-			"%.3f s between steps belong to none: %zu pause%s where data ran out, or of 20 usual steps and more (ends "
-			"of epochs, evaluation, checkpoints, tracing).",
-			(double)ns[0] / 1e9, count[0], count[0] == 1 ? "" : "s");
-	if (count[1])
-		table_note(table, NOTE_INFERRED,
-			   "%.3f s between steps belong to none: evaluation, %zu time%s (or acting: forward work that no backward "
-			   "pass came for; what came after the last step is not counted).",
-			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
 }
 
 void step_cover_add(struct step_cover *cover, int64_t start_ns, int64_t ns)
@@ -564,7 +534,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 		return;
 	note_units(table, rows);
 	note_unseen(table, request, rows);
-	note_pauses(table, request, rows);
+	steps_between_note(table, request, rows);
 	note_outside(table, request, rows);
 	note_turns(table, request, rows);
 	note_tracing(table, request, rows);
