@@ -113,7 +113,11 @@ static void use_batch(struct functions *taken, size_t stream, uint64_t what, int
 static void add_batch(struct functions *taken, size_t stream, int makes_iterator, uint64_t time)
 {
 	const struct batch_call *before = last_batch(taken, stream);
-	struct batch_call batch = {.begin = time, .thread = thread_of(taken, stream), .makes_iterator = makes_iterator}, *batches;
+	struct batch_call batch = {.begin = time,
+				   .before = before == NULL ? 0 : (size_t)(before - taken->batches) + 1,
+				   .thread = thread_of(taken, stream),
+				   .makes_iterator = makes_iterator};
+	struct batch_call *batches;
 
 	if (before != NULL && !before->makes_iterator && !makes_iterator) {
 		batch.wanted = before->used > 0 ? before->used : before->wanted;
@@ -124,6 +128,8 @@ static void add_batch(struct functions *taken, size_t stream, int makes_iterator
 		return;
 	taken->batches = batches;
 	batches[taken->batch_count++] = batch;
+	if (batch.before != 0)
+		batches[batch.before - 1].next = taken->batch_count;
 	first_of(taken, stream)->last_batch = taken->batch_count;
 }
 

@@ -5,22 +5,23 @@
 
 #define BATCHES_LEAST 5 /* as periods.c has it of steps */
 
-/* In the same loop another batch is asked for. */
-static int has_next(const struct functions *taken, size_t i)
+/* Where in the same loop another batch is asked for; NULL = nowhere. Calls of other threads may lie between. */
+static const struct batch_call *next_of(const struct functions *taken, size_t i)
 {
-	const struct batch_call *call = &taken->batches[i];
+	size_t next = taken->batches[i].next;
 
-	return i + 1 < taken->batch_count && !call[1].makes_iterator && call[1].thread == call->thread;
+	return next != 0 && !taken->batches[next - 1].makes_iterator ? &taken->batches[next - 1] : NULL;
 }
 
 /* Behind the last call of a loop more is learnt than from the batch before: not from a batch of its own. */
 static int is_learnt_behind(const struct functions *taken, size_t i)
 {
-	const struct batch_call *call = &taken->batches[i], *before = call - 1;
+	const struct batch_call *call = &taken->batches[i], *before;
 	size_t usual;
 
-	if (i == 0 || !has_next(taken, i - 1) || before->makes_iterator)
+	if (call->before == 0 || taken->batches[call->before - 1].makes_iterator)
 		return 0;
+	before = &taken->batches[call->before - 1];
 	usual = updates_count(&taken->updates, call->thread, before->begin, call->begin);
 	return usual > 0 && updates_count(&taken->updates, call->thread, call->begin, call->trained) > usual;
 }
@@ -31,7 +32,7 @@ static int is_batch(const struct functions *taken, size_t i)
 	const struct batch_call *call = &taken->batches[i];
 
 	return !call->makes_iterator &&
-	       (has_next(taken, i) || ((call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first)) &&
+	       (next_of(taken, i) != NULL || ((call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first)) &&
 				       !is_learnt_behind(taken, i)));
 }
 
@@ -39,6 +40,15 @@ static int is_batch(const struct functions *taken, size_t i)
 static int is_joined(const struct functions *taken, size_t i)
 {
 	return !taken->is_jax && taken->batches[i].used == 0;
+}
+
+/* Where the step of that batch began: with the first of those that are joined. */
+static const struct batch_call *first_of_step(const struct functions *taken, size_t i)
+{
+	for (size_t before = taken->batches[i].before; before != 0 && is_batch(taken, before - 1) && is_joined(taken, before - 1);
+	     before = taken->batches[i].before)
+		i = before - 1;
+	return &taken->batches[i];
 }
 
 /* When the last of a loop was done with. */
@@ -59,7 +69,7 @@ static int learns_itself(const struct functions *taken)
 void functions_make_batches(struct functions *taken)
 {
 	struct process *process = taken->scan->process;
-	const struct batch_call *calls = taken->batches, *first = NULL;
+	const struct batch_call *calls = taken->batches;
 	size_t count = 0;
 	int learns = learns_itself(taken);
 
@@ -69,23 +79,18 @@ void functions_make_batches(struct functions *taken)
 		return;
 	step_choice_drop(process);
 	for (size_t i = 0; i < taken->batch_count; i++) {
-		if (!is_batch(taken, i)) {
-			first = NULL;
+		const struct batch_call *next = next_of(taken, i);
+		if (!is_batch(taken, i) || is_joined(taken, i))
 			continue;
-		}
-		first = first == NULL ? &calls[i] : first;
-		if (is_joined(taken, i))
-			continue;
-		step_choice_add(process, (struct step){.time_ns = (int64_t)first->begin,
-						       .end_ns = (int64_t)(has_next(taken, i) ? calls[i + 1].begin : end_of(&calls[i])),
-						       .rest_ns = has_next(taken, i) ? 0 : (int64_t)end_of(&calls[i]),
-						       .thread = first->thread,
+		step_choice_add(process, (struct step){.time_ns = (int64_t)first_of_step(taken, i)->begin,
+						       .end_ns = (int64_t)(next != NULL ? next->begin : end_of(&calls[i])),
+						       .rest_ns = next != NULL ? 0 : (int64_t)end_of(&calls[i]),
+						       .thread = calls[i].thread,
 						       .source = SOURCE_eager,
 						       .name = "IteratorGetNext",
 						       .confidence = 1,
 						       .is_batch = 1,
 						       .is_scored = learns && calls[i].trained == 0});
-		first = NULL;
 	}
 	step_choice(process);
 }
@@ -114,8 +119,10 @@ size_t functions_batches_aside(const struct functions *taken)
 	for (size_t i = 0; i < process->step_count; i++)
 		if (process->steps[i].source != SOURCE_eager)
 			return 0;
-	for (size_t i = 0; i < taken->batch_count; i++)
+	for (size_t i = 0; i < taken->batch_count; i++) {
+		const struct batch_call *next = next_of(taken, i);
 		count += is_batch(taken, i) && !is_joined(taken, i) &&
-			 !has_step(process, calls[i].begin, has_next(taken, i) ? calls[i + 1].begin : calls[i].begin + 1);
+			 !has_step(process, calls[i].begin, next != NULL ? next->begin : calls[i].begin + 1);
+	}
 	return process->step_count > 0 && count >= BATCHES_LEAST ? count : 0;
 }

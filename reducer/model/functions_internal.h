@@ -42,6 +42,7 @@ struct batch_call {
 	uint64_t begin, trained; /* ticks; trained: when an eager op that trains began last, before the next of these; 0 = none did */
 	uint64_t first, wanted_first; /* what ran first for it, and for the one before in its loop; 0 = nothing */
 	uint64_t used, wanted, reached; /* ops that ran for it, and for the one before; when it had as many, ticks, 0 = it has not */
+	size_t before, next; /* of the same thread: index + 1, 0 = none */
 	uint32_t thread;
 	int makes_iterator;
 };
