@@ -165,6 +165,17 @@ static void take_argument(struct read_facts *read, const struct fact *fact)
 	arguments[process->argument_count++] = text(read, fact, 1);
 }
 
+static void take_child(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	struct child_end *ends = model_room(process->child_ends, process->child_end_count, sizeof *ends);
+
+	if (ends == NULL)
+		return;
+	process->child_ends = ends;
+	ends[process->child_end_count++] = (struct child_end){.pid = (uint32_t)number(fact, 0), .status = (int)number(fact, 1)};
+}
+
 static const struct {
 	const char *name;
 	take_fact *take;
@@ -173,7 +184,7 @@ static const struct {
 	{"module", take_module},       {"module_unload", take_module_unload},
 	{"argument", take_argument},   {"environment", take_environment},
 	{"host", take_host},	       {"note", take_note},
-	{"framework", take_framework},
+	{"framework", take_framework}, {"child_killed", take_child},
 };
 
 static int visit(void *context, const struct fact *fact)

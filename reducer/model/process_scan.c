@@ -8,7 +8,6 @@
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
 struct taken {
 	struct scan *scan;
@@ -77,43 +76,6 @@ static void take_loss(void *state, size_t stream, const struct batch *batch, siz
 		.last_ns = (int64_t)batch_value(batch, i, fields[4])};
 }
 
-static void take_child(void *state, const struct fact *fact, const int *fields)
-{
-	struct process *process = ((struct taken *)state)->scan->process;
-	struct child_end *ends = model_room(process->child_ends, process->child_end_count, sizeof *ends);
-
-	if (ends == NULL)
-		return;
-	process->child_ends = ends;
-	ends[process->child_end_count++] = (struct child_end){.pid = (uint32_t)fact_number(fact, fields[0]),
-							      .status = (int)fact_number(fact, fields[1])};
-}
-
-/* Whoever is named by that pid below that parent and says nothing of its end: 1 = it is this process alone. */
-static int is_only_one(const struct run *run, const struct process *process)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < run->process_count; i++)
-		count += run->processes[i].pid == process->pid && run->processes[i].parent == process->parent &&
-			 run->processes[i].log->live.end_kind == TFP_END_NONE;
-	return count == 1;
-}
-
-/* A process that was killed has no word of its own: who waited for it has one. Parents are scanned before their children. */
-static void ask_parent(const struct run *run, struct process *process)
-{
-	if (process->end != END_UNKNOWN || process->parent == PROCESS_NONE || !is_only_one(run, process))
-		return;
-	const struct process *parent = &run->processes[process->parent];
-	for (size_t i = 0; i < parent->child_end_count; i++)
-		if (parent->child_ends[i].pid == process->pid && WIFSIGNALED(parent->child_ends[i].status)) {
-			process->end = END_SIGNAL;
-			process->end_doubt = NULL;
-			process->end_status = WTERMSIG(parent->child_ends[i].status);
-		}
-}
-
 static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	(void)state, (void)stream, (void)batch, (void)i, (void)fields;
@@ -131,10 +93,6 @@ static const struct scan_record records[] = {
 	{"spawn", take_nothing, NULL, {NULL}},
 };
 
-static const struct scan_fact facts[] = {
-	{"child_killed", take_child, {"pid", "status"}},
-};
-
 static void *begin(struct scan *scan)
 {
 	struct taken *taken = calloc(1, sizeof *taken);
@@ -142,7 +100,6 @@ static void *begin(struct scan *scan)
 	if (taken == NULL)
 		return NULL;
 	taken->scan = scan;
-	ask_parent(scan->run, scan->process);
 	return taken;
 }
 
@@ -185,8 +142,6 @@ static void drop(void *state)
 const struct scan_subject process_subject = {
 	.records = records,
 	.record_count = sizeof records / sizeof *records,
-	.facts = facts,
-	.fact_count = sizeof facts / sizeof *facts,
 	.begin = begin,
 	.finish = finish,
 	.free = drop,

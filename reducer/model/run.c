@@ -280,6 +280,31 @@ static void find_unfollowed(struct run *run)
 			run->processes[run->processes[i].exec_before].end_doubt = NULL;
 }
 
+/* Whoever is named by that pid below that parent and says nothing of its end: 1 = it is this process alone. */
+static int is_only_one(const struct run *run, const struct process *process)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		count += run->processes[i].pid == process->pid && run->processes[i].parent == process->parent &&
+			 run->processes[i].log->live.end_kind == TFP_END_NONE;
+	return count == 1;
+}
+
+/* A process that was killed has no word of its own: who waited for it has one. Asked before any log is left out. */
+static void ask_parent(const struct run *run, struct process *process)
+{
+	if (process->end != END_UNKNOWN || process->parent == PROCESS_NONE || !is_only_one(run, process))
+		return;
+	const struct process *parent = &run->processes[process->parent];
+	for (size_t i = 0; i < parent->child_end_count; i++)
+		if (parent->child_ends[i].pid == process->pid && WIFSIGNALED(parent->child_ends[i].status)) {
+			process->end = END_SIGNAL;
+			process->end_doubt = NULL;
+			process->end_status = WTERMSIG(parent->child_ends[i].status);
+		}
+}
+
 static struct run *make_run(struct tree_choice *choice, struct run *run)
 {
 	run->processes = calloc(choice->count, sizeof *run->processes);
@@ -291,6 +316,8 @@ static struct run *make_run(struct tree_choice *choice, struct run *run)
 	total_ask(run);
 	for (size_t i = 0; i < choice->count; i++)
 		open_process(run, &run->processes[i], choice, i);
+	for (size_t i = 0; i < choice->count; i++)
+		ask_parent(run, &run->processes[i]);
 	find_unfollowed(run);
 	run_name_processes(run);
 	if (open_clocks(run) != 0)
