@@ -105,6 +105,7 @@ static void sum_workers(struct input_view *view, const struct request *request)
 	const struct run *run = request->run;
 	size_t *workers = base_alloc(run->process_count + 1, sizeof(*workers));
 
+	view->are_left_out = request->process || request->host || request->rank;
 	for (size_t p = 0; p < run->process_count && view->loading->has_workers; p++) {
 		const struct loading_row *row =
 			loading_row_of(analyses_process(request->analyses, &analysis_loading, p), run->processes[p].log_id);
@@ -310,7 +311,9 @@ static void note_view(struct table *table, const struct input_view *view)
 		table_note(
 			table, NOTE_MISSING,
 			"Process %s: its DataLoader has worker processes, but %s: what they did is not known.", called,
-			view->closed ? "no capture window opened in them" : "none of them is among the logs");
+			view->closed	     ? "no capture window opened in them"
+			: view->are_left_out ? "none of them is among the processes that were asked for"
+					     : "none of them is among the logs");
 	if (view->verdict == VERDICT_POSSIBLE && !view->is_untold)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "

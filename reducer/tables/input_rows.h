@@ -40,6 +40,7 @@ struct input_view {
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
 	size_t workers_at_once;		     /* of them at the most */
 	size_t closed;			     /* processes below whose capture windows never opened: workers, maybe */
+	bool are_left_out;		     /* the reader asked for some processes alone: workers may be among the others */
 	struct text line, sampler_line; /* sentences on lines of the script: that make samples or read; that choose; "" = not known */
 	double collate, sampler;	     /* their shares of making samples, of waiting for them, by looks; below 0 = not known */
 	size_t guessed;			     /* of them whose work is known by processor time alone */

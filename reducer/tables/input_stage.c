@@ -171,6 +171,9 @@ static void find_in_loader(struct input_view *view)
 		set(view, "worker processes (not recorded)", "unknown",
 		    "A file of another profiler holds the process that trains alone. Record the job with tfprof, which follows workers, or "
 		    "time the dataset without the loop.");
+	} else if (!view->workers && view->are_left_out) {
+		set(view, "worker processes (left out here)", "unknown",
+		    "--process, --rank or --host leave their logs out: without them it is told what they did.");
 	} else if (!view->workers) {
 		set(view, "worker processes (not recorded)", "unknown",
 		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
