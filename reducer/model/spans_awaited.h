@@ -26,6 +26,7 @@ struct span_place {
 struct span_call {
 	uint64_t correlation; /* 0 = empty */
 	int64_t begin_ns;
+	uint64_t begin;	 /* ticks */
 	uint64_t record; /* tells its last device record from others; 0 = none came yet */
 	struct span_place place;
 	uint32_t thread;

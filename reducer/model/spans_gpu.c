@@ -47,11 +47,20 @@ void spans_set_call(const struct spans *spans, struct span *span, const struct s
 }
 
 /* Whether that is so of most: it began behind its call, and ended before another one was read. */
-static inline int is_possible(struct spans *spans, const struct span_moment *moment, int64_t called_ns)
+static inline int is_possible(struct spans *spans, const struct span_moment *moment, int64_t start_ns, int64_t called_ns)
 {
-	return (moment->start_ns >= called_ns && moment->start_ns <= spans->passed_ns &&
-		moment->duration_ns <= (uint64_t)spans->passed_ns - (uint64_t)moment->start_ns) ||
-	       spans_is_possible_near(spans, moment, called_ns);
+	return (start_ns >= called_ns && moment->start + moment->duration <= spans->passed) || spans_is_possible_near(spans, moment);
+}
+
+/* The same of one that came before its call returned, whose device time is not known any more. `begin`: of the call, ticks. */
+static int was_possible(const struct spans *spans, const struct span *held, const struct span_call *call, uint64_t begin)
+{
+	uint64_t error = 0;
+
+	if (spans->is_foreign || held->start_ns >= call->begin_ns)
+		return 1;
+	gpu_clock_ns(spans->scan->process->gpu->clock, begin, &error);
+	return (uint64_t)call->begin_ns - (uint64_t)held->start_ns <= error + GPU_SKEW_NS;
 }
 
 /* What tells a device record from others of its call; never 0. */
@@ -67,15 +76,15 @@ static void keep_call(struct spans *spans, struct span_call *call, uint64_t begi
 	struct span *held;
 
 	call->record = 0;
+	call->begin = begin;
 	if (call->correlation == 0 || spans->awaited.calls == NULL)
 		return;
 	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
 		uint64_t record = record_of((uint64_t)held->start_ns, held->duration_ns, held->track, held->bytes);
-		const struct span_moment moment = {gpu_clock_ns(spans->scan->process->gpu->clock, begin, NULL), held->start_ns, 0, begin};
 
 		spans_set_call(spans, held, call);
 		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
-		if (record != last && (held->start_ns >= call->begin_ns || spans_is_possible_near(spans, &moment, call->begin_ns)))
+		if (record != last && was_possible(spans, held, call, begin))
 			spans_tell(spans, held);
 		last = record;
 	}
@@ -283,14 +292,16 @@ static void tell_work(struct spans *spans, size_t stream, const struct work_read
 {
 	uint32_t at = number_map_find(&spans->queues, 0, work->queue), made;
 	struct span_call *call = awaited_find(&spans->awaited, span->flow);
-	struct span_moment moment = {.device_start = work->start, .duration_ns = span->duration_ns, .read = work->read};
+	struct span_moment moment = {.start = work->start, .duration = span->duration_ns, .read = work->read, .called = UINT64_MAX};
 
 	if (at == NUMBER_MAP_NONE || work->start == 0 || (int64_t)span->duration_ns < 0 || is_twice(spans, call, work, span))
 		return;
 	set_queue(spans, span, at);
 	span->called_ns = TIME_UNKNOWN;
-	span->start_ns = moment.start_ns = spans_device_ns(spans, work->start);
-	if (!is_possible(spans, &moment, call == NULL ? TIME_UNKNOWN : call->begin_ns))
+	span->start_ns = spans_device_ns(spans, work->start);
+	if (call != NULL)
+		moment.called = call->begin;
+	if (!is_possible(spans, &moment, span->start_ns, call == NULL ? TIME_UNKNOWN : call->begin_ns))
 		return;
 	span->lane = choose_lane(spans, span->track, &span->start_ns, span->duration_ns);
 	made = work->node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, work->node);
@@ -401,7 +412,7 @@ static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans 
 {
 	uint32_t queue = number_map_find(&spans->queues, 0, read->queue);
 	struct span_again again = {.duration_ns = read->duration, .flow = read->correlation};
-	struct span_moment moment = {.device_start = read->start, .duration_ns = read->duration, .read = read->read};
+	struct span_moment moment = {.start = read->start, .duration = read->duration, .read = read->read};
 	uint64_t record = record_of(read->start, read->duration, read->queue, 0);
 	struct span_call *call;
 	struct alike *alike;
@@ -412,8 +423,9 @@ static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans 
 	call = awaited_find(&spans->awaited, read->correlation);
 	if (call == NULL || call->record == record || !(spans->options->wants & SPAN_BIT(SPAN_KERNEL)))
 		return 0;
-	again.start_ns = moment.start_ns = spans_device_ns(spans, read->start);
-	if (!is_possible(spans, &moment, call->begin_ns))
+	again.start_ns = spans_device_ns(spans, read->start);
+	moment.called = call->begin;
+	if (!is_possible(spans, &moment, again.start_ns, call->begin_ns))
 		return 1;
 	call->record = record;
 	alike = kernel_alike(spans, call, read->shape, queue, &is_new);
@@ -556,7 +568,6 @@ int spans_gpu_begin(struct spans *spans)
 
 	if (gpu == NULL)
 		return 0;
-	spans->passed_ns = INT64_MIN;
 	spans->is_foreign = process_is_foreign(spans->scan->process);
 	for (size_t i = 0; i < gpu->function_count; i++)
 		failed |= number_map_set(&spans->functions, 0, gpu->functions[i].number, (uint32_t)i);

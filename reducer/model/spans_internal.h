@@ -69,10 +69,8 @@ struct span_pending {
 
 /* When a device record says that it was. */
 struct span_moment {
-	uint64_t device_start; /* device time */
-	int64_t start_ns;
-	uint64_t duration_ns;
-	uint64_t read; /* ticks when it was read from CUPTI */
+	uint64_t start, duration; /* device time */
+	uint64_t read, called;	  /* ticks when it was read from CUPTI, when its call began; called: UINT64_MAX = not known */
 };
 
 #define SPANS_WAITING 64u /* 3 KiB: they stay in the first-level cache */
@@ -95,7 +93,7 @@ struct spans {
 	struct nests nests;
 	struct places places;
 	int64_t (*lane_ends)[SPAN_LANES];  /* by place of the queue: when the last work of each lane ends */
-	int64_t passed_ns;		   /* the latest time at which a device record is known to have been read */
+	uint64_t passed;		   /* device time at which a device record is known to have been read */
 	int is_foreign;			   /* the log is made of another profiler's file */
 	struct span_thread *threads, wide; /* wide: ranges of the whole process */
 	size_t thread_count;
@@ -171,7 +169,7 @@ void spans_set_call(const struct spans *spans, struct span *span, const struct s
  * Whether a device record may be what it says, as the first pass has it (gpu_impossible): it did not begin before its call (TIME_UNKNOWN =
  * none is known) nor end after it was read, at `read` ticks, by more than the clock's error there.
  */
-int spans_is_possible_near(struct spans *spans, const struct span_moment *moment, int64_t called_ns);
+int spans_is_possible_near(struct spans *spans, const struct span_moment *moment);
 
 /* spans_flops.c */
 int spans_flops_begin(struct spans *spans);

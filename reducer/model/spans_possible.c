@@ -6,24 +6,26 @@
  */
 #include "reducer/model/spans_internal.h"
 
-int spans_is_possible_near(struct spans *spans, const struct span_moment *moment, int64_t called_ns)
+static int is_beyond(uint64_t time, uint64_t limit, uint64_t error)
 {
-	int64_t read_ns = spans_ns(spans, moment->read);
-	uint64_t error, late = moment->duration_ns;
+	return time > limit && time - limit > error + GPU_SKEW_NS;
+}
+
+/* As gpu_impossible has it. */
+int spans_is_possible_near(struct spans *spans, const struct span_moment *moment)
+{
+	const struct gpu_clock *clock = spans->scan->process->gpu->clock;
+	uint64_t error = 0, end = moment->start + moment->duration;
 
 	if (spans->is_foreign)
 		return 1;
-	gpu_clock_ticks(spans->scan->process->gpu->clock, moment->device_start, &error);
-	error += error < UINT64_MAX - GPU_SKEW_NS ? GPU_SKEW_NS : 0;
-	if (called_ns != TIME_UNKNOWN && moment->start_ns < called_ns && (uint64_t)called_ns - (uint64_t)moment->start_ns > error)
-		return 0;
-	if (read_ns > spans->passed_ns)
-		spans->passed_ns = read_ns;
-	if (moment->start_ns > read_ns) {
-		late = (uint64_t)moment->start_ns - (uint64_t)read_ns;
-	} else {
-		uint64_t before = (uint64_t)read_ns - (uint64_t)moment->start_ns;
-		late = late > before ? late - before : 0;
+	if (end > spans->passed) {
+		spans->passed = gpu_clock_ns(clock, moment->read, &error);
+		if (is_beyond(end, spans->passed, error))
+			return 0;
 	}
-	return late <= error;
+	if (moment->called == UINT64_MAX)
+		return 1;
+	uint64_t begin = gpu_clock_ns(clock, moment->called, &error);
+	return !is_beyond(begin, moment->start, error);
 }
