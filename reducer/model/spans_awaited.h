@@ -10,8 +10,8 @@
 
 #include "reducer/model/spans.h"
 
-#define AWAITED_LEAST (1u << 16) /* calls kept at first, by correlation id modulo their number: 3.5 MiB */
-#define AWAITED_MOST (1u << 19)  /* at most: 28 MiB; what the first pass paired finds its call here (FLIGHTS_MAX of gpu_flights.h) */
+#define AWAITED_LEAST (1u << 16) /* calls kept at first, by correlation id modulo their number: 4 MiB */
+#define AWAITED_MOST (1u << 19)  /* at most: 32 MiB; what the first pass paired finds its call here (FLIGHTS_MAX of gpu_flights.h) */
 #define AWAITED_HELD 4096u       /* device records that came before their call returned */
 
 /* Where a thread is at one moment. */

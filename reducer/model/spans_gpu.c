@@ -52,14 +52,14 @@ static inline int is_possible(struct spans *spans, const struct span_moment *mom
 	return (start_ns >= called_ns && moment->start + moment->duration <= spans->passed) || spans_is_possible_near(spans, moment);
 }
 
-/* The same of one that came before its call returned, whose device time is not known any more. `begin`: of the call, ticks. */
-static int was_possible(const struct spans *spans, const struct span *held, const struct span_call *call, uint64_t begin)
+/* The same of one that came before its call returned, whose device time is not known any more. */
+static int was_possible(const struct spans *spans, const struct span *held, const struct span_call *call)
 {
 	uint64_t error = 0;
 
 	if (spans->is_foreign || held->start_ns >= call->begin_ns)
 		return 1;
-	gpu_clock_ns(spans->scan->process->gpu->clock, begin, &error);
+	gpu_clock_ns(spans->scan->process->gpu->clock, call->begin, &error);
 	return (uint64_t)call->begin_ns - (uint64_t)held->start_ns <= error + GPU_SKEW_NS;
 }
 
@@ -69,14 +69,13 @@ static inline uint64_t record_of(uint64_t start, uint64_t duration, uint64_t que
 	return (((start * UINT64_C(0x9e3779b97f4a7c15) + duration) ^ queue) * UINT64_C(0xff51afd7ed558ccd) + node) | 1;
 }
 
-/* Keeps the call, and tells the device work that came before it returned, what came twice once. `begin`: ticks. */
-static void keep_call(struct spans *spans, struct span_call *call, uint64_t begin)
+/* Keeps the call, and tells the device work that came before it returned, what came twice once. */
+static void keep_call(struct spans *spans, struct span_call *call)
 {
 	uint64_t last = 0;
 	struct span *held;
 
 	call->record = 0;
-	call->begin = begin;
 	if (call->correlation == 0 || spans->awaited.calls == NULL)
 		return;
 	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
@@ -84,7 +83,7 @@ static void keep_call(struct spans *spans, struct span_call *call, uint64_t begi
 
 		spans_set_call(spans, held, call);
 		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
-		if (record != last && was_possible(spans, held, call, begin))
+		if (record != last && was_possible(spans, held, call))
 			spans_tell(spans, held);
 		last = record;
 	}
@@ -183,7 +182,8 @@ void spans_take_calls(void *state, size_t stream, const struct batch *batch, siz
 		int is_new = 0;
 
 		call.correlation = correlations[i];
-		call.begin_ns = spans_ns(spans, durations[i] > end ? 0 : end - durations[i]);
+		call.begin = durations[i] > end ? 0 : end - durations[i];
+		call.begin_ns = spans_ns(spans, call.begin);
 		if (i == 0 || functions[i] != functions[i - 1] || results[i] != results[i - 1]) {
 			uint32_t at;
 
@@ -205,7 +205,7 @@ void spans_take_calls(void *state, size_t stream, const struct batch *batch, siz
 							.duration_ns = (uint64_t)(spans_ns(spans, end) - call.begin_ns),
 							.flow = call.correlation},
 				   is_new);
-		keep_call(spans, &call, durations[i] > end ? 0 : end - durations[i]);
+		keep_call(spans, &call);
 	}
 }
 
