@@ -3,6 +3,7 @@
 #include "preload/cuda_real.h"
 
 #include "collectors/loader.h"
+#include "preload/cupti.h"
 #include "preload/dynamic.h"
 #include "preload/real.h"
 #include "writer/state.h"
@@ -74,12 +75,12 @@ static int is_ourselves(const void *function)
 	return dladdr(function, &theirs) && dladdr((const void *)&tfp_cuda_find, &ours) && theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* In the object of that name and in those it needs; NULL = none but us. */
+/* In the object of that name and in those it needs, also where a signpost there leads through us; NULL = none but us. */
 static void *find_in(const char *path, const char *name)
 {
 	void *function = tfp_loader_symbol_in(path, name);
 
-	return function && !is_ourselves(function) ? function : NULL;
+	return function && (tfp_cupti_unsigned(function) != function || !is_ourselves(function)) ? function : NULL;
 }
 
 /*
@@ -112,7 +113,7 @@ static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
 		if (map->l_name && map->l_name[0]) /* the program itself has none: its scope is the global one */
 			function = find_in(map->l_name, name);
 	}
-	if (!function || is_unversioned(function, name)) {
+	if (!function || is_unversioned(tfp_cupti_unsigned(function), name)) {
 		void *first = tfp_loader_symbol(RTLD_NEXT, name);
 		function = first ? first : function;
 	}
