@@ -17,6 +17,7 @@
 #define RARER 2u	/* times: a longer round holds the words that steps began with at least so often */
 #define SHORT_PART 1000u /* of a second: steps that take less may be layers */
 #define LEAST_PART 40000u /* of a second: rounds that take less are no steps. JAX frees a step's arrays one after the other, in 2 to 7 us */
+#define LONGER_FOR 100u /* steps behind the last window that a loop goes on for, and as many as before: it was no overture */
 
 struct kind {
 	uint64_t word; /* 0 = free */
@@ -26,8 +27,8 @@ struct kind {
 /* A distance at which words came again. */
 struct candidate {
 	uint32_t length, alike; /* words in a row; halved where one differs, for a word too many is no end */
-	uint32_t run;		/* of them since one differed, */
-	uint64_t since;		/* and when that was */
+	uint32_t run;		/* of them since one differed */
+	uint64_t since;		/* when that was, or when the last round of these ended */
 };
 
 _Atomic uint32_t tfp_repeats_is_wanted;
@@ -44,7 +45,9 @@ static struct {
 	uint32_t made, kinds_used;
 	uint32_t length;		   /* of a round of it */
 	uint32_t anchor_count;		   /* how often it had come when it was found, */
-	uint64_t anchor_since;		   /* and when that was */
+	uint64_t anchor_since;		   /* when that was, */
+	uint32_t anchor_made;		   /* and its place in the sequence */
+	int is_other;			   /* it has not begun a step yet */
 	uint16_t ring[RING];		   /* kinds, by their place + 1; 0 = not told apart */
 	struct kind kinds[KINDS];
 	struct candidate candidates[CANDIDATES];
@@ -102,7 +105,8 @@ static void begin_anew(const void *thread)
 {
 	seen.thread = thread;
 	seen.votes = 0;
-	seen.made = seen.kinds_used = 0;
+	seen.made = seen.kinds_used = seen.anchor = 0;
+	seen.is_settled = 0;
 	for (uint32_t i = 0; i < KINDS; i++)
 		seen.kinds[i] = (struct kind){0};
 	for (uint32_t i = 0; i < CANDIDATES; i++)
@@ -144,13 +148,22 @@ static uint32_t find_anchor(uint32_t length)
 	return best;
 }
 
+/* Whether the steps found before have not come for so long that their loop is over: where a window was open, longer than they came for. */
+static int is_past(uint32_t length)
+{
+	const struct kind *old = &seen.kinds[seen.anchor - 1];
+	uint32_t absent = seen.made - old->last;
+
+	return absent > 2 * (length > seen.length ? length : seen.length) && (!seen.is_settled || absent > old->last - seen.anchor_made);
+}
+
 /* Whether such rounds are the steps, and not those found before: their loop is over, or they are layers of these. */
 static int takes_over(uint32_t length, uint32_t anchor, uint64_t now, uint64_t second)
 {
 	const struct kind *old = &seen.kinds[seen.anchor - 1];
 
-	if (seen.made - old->last > 2 * (length > seen.length ? length : seen.length))
-		return 1;
+	if (seen.is_settled || is_past(length))
+		return is_past(length);
 	return seen.kinds[anchor - 1].count * RARER <= old->count &&
 	       now - seen.anchor_since < (uint64_t)(old->count - seen.anchor_count + 1) * (second / SHORT_PART);
 }
@@ -165,13 +178,23 @@ static void take_round(uint32_t length, uint64_t now, uint64_t second)
 	seen.length = length;
 	seen.anchor_count = seen.kinds[anchor - 1].count;
 	seen.anchor_since = now;
+	seen.anchor_made = seen.made;
+	seen.is_settled = 0;
+	seen.is_other = 1;
 }
 
-static int is_round(const struct candidate *candidate, uint64_t now, uint64_t second)
+/* Nothing counts of rounds in a rush, not even where a wait lies between two such. */
+static void end_round(struct candidate *candidate, uint64_t now, uint64_t second)
 {
-	return candidate->length != 0 && candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length &&
-	       candidate->run >= candidate->length && /* less may lie between a step's waits */
-	       (now - candidate->since) / candidate->run * candidate->length >= second / LEAST_PART;
+	if (now - candidate->since < second / LEAST_PART)
+		candidate->alike = 0;
+	candidate->since = now;
+}
+
+static int is_round(const struct candidate *candidate)
+{
+	return candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length &&
+	       candidate->run >= candidate->length; /* less may lie between a step's waits */
 }
 
 /* A distance is followed from the first time that a word comes again at it; the least proved one makes room. */
@@ -203,7 +226,9 @@ static void compare(uint32_t kind, uint64_t now, uint64_t second)
 		}
 		candidate->alike += candidate->alike < UINT32_MAX;
 		candidate->run += candidate->run < UINT32_MAX;
-		if (candidate->alike % candidate->length == 0 && is_round(candidate, now, second))
+		if (candidate->run % candidate->length == 0)
+			end_round(candidate, now, second);
+		if (candidate->alike % candidate->length == 0 && is_round(candidate))
 			take_round(candidate->length, now, second);
 	}
 }
@@ -211,16 +236,19 @@ static void compare(uint32_t kind, uint64_t now, uint64_t second)
 static uint64_t add(uint64_t word, uint64_t now, uint64_t second)
 {
 	uint32_t number = find_kind(word);
+
+	if (number == 0 && (seen.anchor == 0 || is_past(0))) { /* the words of what came before the loop fill the table */
+		begin_anew(seen.thread);
+		number = find_kind(word);
+	}
 	struct kind *kind = number ? &seen.kinds[number - 1] : NULL;
 
 	seen.ring[seen.made % RING] = (uint16_t)number;
 	if (kind)
 		kind->count++;
-	if (!seen.is_settled) {
-		compare(number, now, second);
-		if (kind && kind->count > 1 && seen.made - kind->last <= LONGEST)
-			follow(seen.made - kind->last, now);
-	}
+	compare(number, now, second);
+	if (kind && kind->count > 1 && seen.made - kind->last <= LONGEST)
+		follow(seen.made - kind->last, now);
 	if (kind)
 		kind->last = seen.made;
 	seen.made++;
@@ -255,12 +283,15 @@ void tfp_repeats_call(struct tfp_thread *thread, uint64_t call)
 		tfp_thread_leave(thread);
 	}
 	uint64_t word = (call ^ stack) * UINT64_C(0xd6e8feb86659fd93) + stack;
-	uint64_t step = tfp_repeats_step(thread, word, tfp_now(), tfp_state->second_ticks);
+	uint64_t step = tfp_repeats_step(thread, word, tfp_now(), tfp_state->second_ticks), last = tfp_window_last_step();
 	if (step == 0)
 		return;
+	if (seen.is_other)
+		tfp_window_other_loop();
+	seen.is_other = 0;
+	tfp_step_begin(TFP_FROM_repeats, step, 0);
 	if (tfp_window_is_at_step())
 		tfp_repeats_settle();
-	tfp_step_begin(TFP_FROM_repeats, step, 0);
-	if (step > tfp_window_last_step())
+	if (step > last && step - last > (last > LONGER_FOR ? last : LONGER_FOR))
 		tfp_repeats_is_wanted = 0;
 }

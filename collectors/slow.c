@@ -76,6 +76,15 @@ static uint32_t look(const struct tfp_slow_rule *rule, uint64_t now, int is_reco
 	return percent < UINT32_MAX ? (uint32_t)percent : UINT32_MAX;
 }
 
+void tfp_slow_anew(void)
+{
+	if (__atomic_exchange_n((uint32_t *)&seen.is_taken, 1, __ATOMIC_ACQUIRE))
+		return;
+	seen.known = seen.next = 0;
+	seen.has_begun = 0;
+	__atomic_store_n((uint32_t *)&seen.is_taken, 0, __ATOMIC_RELEASE);
+}
+
 uint32_t tfp_slow_step(const struct tfp_slow_rule *rule, uint64_t now, int is_recording, int *holds)
 {
 	if (__atomic_exchange_n((uint32_t *)&seen.is_taken, 1, __ATOMIC_ACQUIRE)) {

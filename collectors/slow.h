@@ -26,6 +26,9 @@ struct tfp_slow_rule {
  */
 uint32_t tfp_slow_step(const struct tfp_slow_rule *rule, uint64_t now, int is_recording, int *holds);
 
+/* The steps are another loop's from now on, which knows nothing yet. Any thread, any context. */
+void tfp_slow_anew(void);
+
 /* In a fork child, whose parent's other threads are not there. */
 void tfp_slow_forked(void);
 

@@ -250,6 +250,11 @@ void tfp_window_step(uint64_t number)
 		change_at(TFP_CAUSE_STEP, at);
 }
 
+void tfp_window_other_loop(void)
+{
+	tfp_slow_anew();
+}
+
 int tfp_window_is_at_step(void)
 {
 	return last_step_window >= 0 || last_slow_window >= 0;

@@ -87,6 +87,9 @@ int tfp_window_awaits_launch(uint64_t made);
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 
+/* The next step is another loop's than those before: they say nothing of what is slow. */
+void tfp_window_other_loop(void);
+
 /* Whether a window of steps, or of what follows a slow one, held the last step; others may be open. */
 int tfp_window_is_at_step(void);
 

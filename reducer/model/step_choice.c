@@ -11,6 +11,7 @@
 
 #define PAUSE 20      /* median steps */
 #define PAUSE_FROM 10 /* steps: of fewer the median says little */
+#define MUCH_LONGER 4 /* times */
 #define ENDS_WITHIN 256u /* steps that began since: no program we know ends one later, and each end may take as many looks */
 
 /* Higher counts more; the step column of range_sources.def. */
@@ -106,20 +107,53 @@ static void find_pauses(struct process *process)
 	}
 }
 
-/* Of steps found while the program ran the last that were counted on without a jump: before, something else was taken for them. */
-static void leave_out_guesses(struct process *process)
+/* From the first to the last of steps that were counted on without a jump; `end`: behind the last one. Returns where they begin. */
+static size_t counted_on(const struct process *process, size_t end, uint64_t *lasted_ns)
 {
-	const struct step *later = NULL;
-	bool is_over = false;
+	const struct step *last = NULL, *later = NULL;
+	size_t begin = end;
 
-	for (size_t i = process->step_count; i-- > 0;) {
-		struct step *step = &process->steps[i];
+	for (size_t i = end; i-- > 0;) {
+		const struct step *step = &process->steps[i];
 		if (!step->is_chosen || step->source != SOURCE_repeats)
 			continue;
-		is_over |= later != NULL && step->number + 1 != later->number;
-		step->is_chosen = !is_over;
+		if (later != NULL && step->number + 1 != later->number)
+			break;
+		last = last != NULL ? last : step;
 		later = step;
+		begin = i;
 	}
+	*lasted_ns = last != NULL && last->time_ns > later->time_ns ? (uint64_t)last->time_ns - (uint64_t)later->time_ns : 0;
+	return begin;
+}
+
+/*
+ * Of steps found while the program ran the last that were counted on without a jump: before, something else was taken for them. But where
+ * others were counted for much longer it is the last that are something else, as of an evaluation at the end.
+ */
+static void leave_out_guesses(struct process *process)
+{
+	uint64_t lasted_ns, longest_ns = 0;
+	size_t from = 0, to = 0;
+
+	for (size_t end = process->step_count, begin; end > 0; end = begin) {
+		begin = counted_on(process, end, &lasted_ns);
+		if (begin == end)
+			break;
+		if (to == 0 || lasted_ns / MUCH_LONGER > longest_ns) {
+			from = begin;
+			to = end;
+			longest_ns = lasted_ns;
+		}
+	}
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source == SOURCE_repeats && (i < from || i >= to))
+			process->steps[i].is_chosen = false;
+	for (size_t i = to; i-- > from && to < process->step_count;)
+		if (process->steps[i].is_chosen && process->steps[i].rest_ns == 0) {
+			process->steps[i].rest_ns = process->steps[to].time_ns;
+			break;
+		}
 }
 
 void step_choice(struct process *process)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the main of a shared library that is loaded for itself alone (RTLD_LOCAL), as Python loads its modules. Arguments: library, its own. */
+/* The main of a shared library that is loaded for itself alone (RTLD_LOCAL), as Python loads modules: local_main LIBRARY ARGUMENTS */
 #include <dlfcn.h>
 #include <stdio.h>
 

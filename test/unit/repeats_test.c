@@ -127,6 +127,35 @@ static void frees(void)
 	}
 }
 
+/* Also where some of it is freed only after a wait (jax.jit, whose old weights go when the new ones are there). */
+static void frees_around_a_wait(void)
+{
+	for (unsigned step = 1; step < 20; step++) {
+		pace = 300;
+		WANT(say("eexf") <= 1);
+		pace = 4;
+		WANT(say("ffffffffffffffffffffffffffff") == 0);
+		pace = 5000;
+		WANT(say("f") == 0);
+		pace = 4;
+		WANT(say("f") == 0);
+	}
+	WANT(last >= 19);
+}
+
+/* A model's layers are initialized one after the other, and a window opens for that; then comes the loop. */
+static void settled_before_the_loop(void)
+{
+	pace = 400;
+	for (unsigned layer = 1; layer <= 12; layer++)
+		say("uvw");
+	WANT(last == 12);
+	tfp_repeats_settle();
+	for (unsigned round = 1; round <= 40; round++)
+		say("rstrtt");
+	WANT(last == 40);
+}
+
 /* What makes the weights repeats, too: a loop that is over gives way. */
 static void before_the_loop(void)
 {
@@ -149,6 +178,20 @@ static void settled(void)
 			tfp_repeats_settle();
 	}
 	WANT(last == 12 * 7);
+}
+
+/* Evaluation behind each epoch is no other loop, as long as all before it. */
+static void settled_with_evaluation(void)
+{
+	for (unsigned epoch = 0; epoch < 5; epoch++) {
+		for (unsigned step = 0; step < 30; step++)
+			say("fgh");
+		if (epoch == 0)
+			tfp_repeats_settle();
+		for (unsigned batch = 0; batch < 20; batch++)
+			WANT(say("abc") == 0);
+	}
+	WANT(last == 5 * 30);
 }
 
 /* Another thread that makes more calls takes over; a few between change nothing. */
@@ -216,13 +259,20 @@ static void forked_within(void)
 	pthread_join(thread, NULL);
 }
 
-/* More different words than are told apart, then a loop. */
+/* More different words than are told apart, then a loop, then more of them, which are not, and another loop. */
 static void too_many_words(void)
 {
 	for (uint64_t word = 1; word < 100000; word++)
 		tfp_repeats_step(&here, word * 0x10001, 0, SECOND);
-	for (unsigned round = 0; round < 10; round++)
-		WANT(say("xyz") == 0);
+	for (unsigned round = 0; round < 2000; round++)
+		say("xyz");
+	WANT(last >= 1990);
+	for (uint64_t word = 1; word < 100000; word++)
+		tfp_repeats_step(&here, word * 0x10001, 0, SECOND);
+	last = 0;
+	for (unsigned round = 0; round < 2000; round++)
+		say("rst");
+	WANT(last >= 1990);
 }
 
 #define TEST(name) \
@@ -237,8 +287,11 @@ TEST(nothing_repeats)
 TEST(other_work_between)
 TEST(layers)
 TEST(frees)
+TEST(frees_around_a_wait)
 TEST(before_the_loop)
+TEST(settled_before_the_loop)
 TEST(settled)
+TEST(settled_with_evaluation)
 TEST(threads)
 TEST(threads_beside)
 TEST(forked_within)
@@ -253,8 +306,11 @@ int main(void)
 		cmocka_unit_test(test_other_work_between),
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_frees),
+		cmocka_unit_test(test_frees_around_a_wait),
 		cmocka_unit_test(test_before_the_loop),
+		cmocka_unit_test(test_settled_before_the_loop),
 		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_settled_with_evaluation),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_threads_beside),
 		cmocka_unit_test(test_forked_within),

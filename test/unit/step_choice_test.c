@@ -99,13 +99,27 @@ static void an_end_of_pytorch_is_of_its_own_thread(void **state)
 	assert_ptr_equal(step_choice_ended(&process, 9, 2), &steps[9]);
 }
 
+/* A loop, 4 to 303, then an evaluation's rounds, 4 to 30: the last step of the loop ends where those begin. */
+static void guesses_of_a_short_loop_behind_are_left_out(void **state)
+{
+	(void)state;
+	begin(327, SOURCE_repeats);
+	for (size_t i = 0; i < 327; i++)
+		steps[i].number = i < 300 ? i + 4 : i - 300 + 4;
+	step_choice(&process);
+	for (size_t i = 0; i < 327; i++) {
+		assert_int_equal(steps[i].is_chosen, i < 300);
+		assert_int_equal(steps[i].rest_ns, i == 299 ? steps[300].time_ns : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_the_most_trusted_count),	       cmocka_unit_test(data_that_ran_out_end_the_step_before),
 		cmocka_unit_test(a_long_pause_is_in_no_step),	       cmocka_unit_test(an_end_means_the_last_step_of_its_number),
 		cmocka_unit_test(an_end_of_pytorch_is_of_its_own_thread),
-		cmocka_unit_test(guesses_that_were_given_up_are_left_out),
+		cmocka_unit_test(guesses_that_were_given_up_are_left_out), cmocka_unit_test(guesses_of_a_short_loop_behind_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
