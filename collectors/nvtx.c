@@ -43,7 +43,7 @@ enum { MESSAGE_ASCII = 1, MESSAGE_UNICODE = 2, MESSAGE_REGISTERED = 3 };
 enum { PAYLOAD_EXTENDED = (int32_t)0xDFBD0009, PAYLOAD_WORDS = 255 };
 enum { THREAD_NATIVE = 0x10003 };
 
-#define NO_TRACKING (-2) /* what push and pop answer where no tool counts levels; we do not, so that nothing changes */
+#define NO_TRACKING (-2) /* what push and pop answer where no tool counts levels (old extensions: -1); nor do we: nothing changes */
 #define WIDE_BYTES 256   /* of a wide text in UTF-8; the rest is counted as name_cut */
 
 static const char *(*find_object)(void *address); /* written by the first attach, always the same */
@@ -89,11 +89,9 @@ static struct tfp_range_name name_in(int32_t type, const void *message, char *wi
 	return name;
 }
 
-static void read_words(const struct attributes *from, struct tfp_range_detail *detail)
+static void read_words(const struct payload_data *data, struct tfp_range_detail *detail)
 {
-	const struct payload_data *data = (const struct payload_data *)(uintptr_t)from->payload;
-
-	if (!data || from->payload_count < 1 || !data->data || !data->bytes)
+	if (!data || !data->data || !data->bytes)
 		return;
 	detail->payload_type = PAYLOAD_WORDS;
 	detail->schema = data->schema;
@@ -108,7 +106,8 @@ static const struct tfp_range_detail *detail_in(const struct attributes *from, s
 		return NULL;
 	*detail = (struct tfp_range_detail){.category = from->category, .colour = from->colour_type ? from->colour : 0};
 	if (from->payload_type == PAYLOAD_EXTENDED) {
-		read_words(from, detail);
+		if (from->payload_count >= 1)
+			read_words((const struct payload_data *)(uintptr_t)from->payload, detail);
 	} else if (from->payload_type >= 1 && from->payload_type <= 6) {
 		detail->payload_type = (uint8_t)from->payload_type;
 		detail->payload = from->payload_type >= 4 ? (uint32_t)from->payload : from->payload;
@@ -246,6 +245,54 @@ static void domain_end(void *domain, uint64_t id)
 {
 	(void)domain;
 	tfp_range_end(id);
+}
+
+/* Events of which all is said by payloads: a name would stand in there, by a schema that is not read. */
+static void read_payload(struct event *event, const void *domain, const struct payload_data *data, size_t count)
+{
+	read_event(event, domain, NULL);
+	event->detail = (struct tfp_range_detail){0};
+	read_words(count ? data : NULL, &event->detail);
+	event->has_detail = event->detail.payload_type ? &event->detail : NULL;
+}
+
+static int push_payload(void *domain, const struct payload_data *data, size_t count)
+{
+	struct event event;
+
+	read_payload(&event, domain, data, count);
+	tfp_range_push(TFP_FROM_nvtx, event.domain, &event.name, event.has_detail);
+	return NO_TRACKING;
+}
+
+/* What it says beyond the push is not kept. */
+static int pop_payload(void *domain, const struct payload_data *data, size_t count)
+{
+	(void)data, (void)count;
+	domain_pop(domain);
+	return NO_TRACKING;
+}
+
+static void mark_payload(void *domain, const struct payload_data *data, size_t count)
+{
+	struct event event;
+
+	read_payload(&event, domain, data, count);
+	tfp_range_mark(TFP_FROM_nvtx, event.domain, &event.name, event.has_detail);
+}
+
+static uint64_t start_payload(void *domain, const struct payload_data *data, size_t count)
+{
+	struct event event;
+
+	read_payload(&event, domain, data, count);
+	return tfp_range_start(TFP_FROM_nvtx, event.domain, &event.name, event.has_detail);
+}
+
+static void end_payload(void *domain, uint64_t id, const struct payload_data *data, size_t count)
+{
+	(void)data, (void)count;
+	domain_end(domain, id);
 }
 
 /* Facts need a log: started here where nothing else has. */
@@ -404,4 +451,24 @@ int tfp_nvtx_attach(tfp_nvtx_export *get_export, const char *(*object_of)(void *
 		placed++;
 	}
 	return placed > 0;
+}
+
+enum { PAYLOADS = 2, SLOTS_FREE = 0 };
+
+int tfp_nvtx_attach_extension(struct tfp_nvtx_extension *extension)
+{
+	static tfp_nvtx_function *const payload_functions[] = {
+		[2] = (tfp_nvtx_function *)(void *)mark_payload,  [3] = (tfp_nvtx_function *)(void *)push_payload,
+		[4] = (tfp_nvtx_function *)(void *)pop_payload,	  [5] = (tfp_nvtx_function *)(void *)start_payload,
+		[6] = (tfp_nvtx_function *)(void *)end_payload,
+	};
+	const size_t count = sizeof payload_functions / sizeof *payload_functions;
+
+	if (!extension || extension->bytes < sizeof *extension || extension->module != PAYLOADS || extension->segment_count < 1 ||
+	    extension->segments[0].slot_count < count)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (payload_functions[i] && extension->segments[0].slots[i] == SLOTS_FREE)
+			extension->segments[0].slots[i] = (intptr_t)payload_functions[i];
+	return 1;
 }

@@ -11,6 +11,7 @@
 #ifndef TFP_COLLECTORS_NVTX_H
 #define TFP_COLLECTORS_NVTX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef void tfp_nvtx_function(void);
@@ -31,5 +32,25 @@ typedef const void *tfp_nvtx_export(uint32_t table);
  * whether any function is in place. Any thread; once a copy.
  */
 int tfp_nvtx_attach(tfp_nvtx_export *get_export, const char *(*object_of)(void *address));
+
+/* nvtxExtModuleInfo_t and nvtxExtModuleSegment_t, of an extension's copy that asks for its functions. */
+struct tfp_nvtx_segment {
+	size_t id, slot_count;
+	intptr_t *slots; /* by the functions' numbers; 0 = none yet */
+};
+
+struct tfp_nvtx_extension {
+	uint16_t version, bytes, module, compatibility;
+	size_t segment_count;
+	struct tfp_nvtx_segment *segments;
+	intptr_t (*get_export)(uint32_t function);
+	const void *more;
+};
+
+/*
+ * Puts our functions into an extension of NVTX: that of payloads, by which NCCL (2.25 and newer) ends what it began with the core's. Other
+ * extensions are refused. Returns whether they are in place. Any thread; once an extension of a copy.
+ */
+int tfp_nvtx_attach_extension(struct tfp_nvtx_extension *extension);
 
 #endif

@@ -29,3 +29,12 @@ int InitializeInjectionNvtx2(tfp_nvtx_export *get_export)
 	errno = error;
 	return is_attached;
 }
+
+int InitializeInjectionNvtxExtension(struct tfp_nvtx_extension *extension)
+{
+	int error = errno;
+	int is_attached = tfp_thread_start() != NULL && tfp_nvtx_attach_extension(extension);
+
+	errno = error;
+	return is_attached;
+}

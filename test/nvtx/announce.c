@@ -9,6 +9,7 @@
  * goes on with its parent's handles; pairs: COUNT pairs in silence.
  */
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -93,6 +94,23 @@ static void as_collective(void)
 	nvtxDomainRangePop(nccl);
 }
 
+/* As NCCL 2.25 makes a communicator: the end tells its payload. Then events that payloads alone describe. */
+static void by_payloads(void)
+{
+	uint64_t data[2] = {0xc0ffee, 4};
+	const nvtxPayloadData_t payload = {16777221, sizeof data, data};
+	nvtxEventAttributes_t made = event("ncclCommInitRank");
+	nvtxDomainHandle_t nccl = nvtxDomainCreateA("NCCL");
+
+	nvtxDomainRangePushEx(nccl, &made);
+	int ended = nvtxRangePopPayload(nccl, &payload, 1), begun = nvtxRangePushPayload(nccl, &payload, 1);
+	printf("%d %d %d\n", ended, begun, nvtxRangePopPayload(nccl, NULL, 0));
+	nvtxMarkPayload(nccl, &payload, 1);
+	nvtxRangeId_t id = nvtxRangeStartPayload(nccl, &payload, 1);
+	nvtxRangeEndPayload(nccl, id, &payload, 1);
+	printf("%llx\n", (unsigned long long)nvtxPayloadSchemaRegister(nccl, NULL));
+}
+
 static void everything(void)
 {
 	static char long_name[70000];
@@ -109,6 +127,7 @@ static void everything(void)
 	printf("%d %d %d %d\n", levels[0], levels[1], levels[2], levels[3]);
 	with_payloads();
 	as_collective();
+	by_payloads();
 	/* Two domains that do not nest in each other. */
 	nvtxEventAttributes_t crossed = event("crossed");
 	nvtxDomainRangePushEx(domain, &crossed);
