@@ -232,7 +232,7 @@ static bool is_compiled(const struct span *span)
 }
 
 /* What the name of a range, op or trace says. */
-enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8, NAME_IS_WRAPPER = 16 };
+enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8, NAME_IS_WRAPPER = 16, NAME_IS_NCCL = 32 };
 #define NAMES_MOST (1u << 16) /* names that are looked at once; others, where each is another, every time */
 #define HOST_KINDS 3	      /* SPAN_RANGE, SPAN_OP, SPAN_TRACE */
 
@@ -240,7 +240,8 @@ static uint8_t read_name(const struct parts *parts, const struct span *span)
 {
 	return (uint8_t)(NAME_KNOWN | (part_is_op(span) || is_compiled(span) ? NAME_IS_OP : 0) |
 			 (input_kind_of(span, parts->loops) != INPUT_NOT ? NAME_IS_INPUT : 0) |
-			 (part_is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
+			 (part_is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0) |
+			 (strncmp(span->name, "nccl:", 5) == 0 ? NAME_IS_NCCL : 0));
 }
 
 static uint8_t known_name(struct parts *parts, const struct span *span)
@@ -279,7 +280,7 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 	if (name & NAME_IS_COMPILING)
 		return CLASS_BIT(PART_COMPILATION);
 	if (span->phase == PHASE_COMMUNICATION && parts->split == SPLIT_OURS)
-		return mask | CLASS_BIT(PART_COMMUNICATION);
+		return mask | CLASS_BIT(name & NAME_IS_NCCL ? PART_HOST_COMPUTE : PART_COMMUNICATION); /* devices exchange, it only asks them to */
 	if ((name & NAME_IS_OP && !(name & NAME_IS_WRAPPER)) || is_of_xla(span))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;
