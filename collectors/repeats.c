@@ -15,6 +15,7 @@
 #define KINDS_USED 1792u
 #define CANDIDATES 8u
 #define RARER 2u	/* times: a longer round holds the words that steps began with at least so often */
+#define SETTLED_BY 4u	/* rounds that there were at least, when they were found */
 #define SHORT_PART 1000u /* of a second: steps that take less may be layers */
 #define LEAST_PART 40000u /* of a second: rounds that take less are no steps. JAX frees a step's arrays one after the other, in 2 to 7 us */
 #define LONGER_FOR 100u /* steps behind the last window that a loop goes on for, and as many as before: it was no overture */
@@ -152,9 +153,9 @@ static uint32_t find_anchor(uint32_t length)
 static int is_past(uint32_t length)
 {
 	const struct kind *old = &seen.kinds[seen.anchor - 1];
-	uint32_t absent = seen.made - old->last;
+	uint32_t absent = seen.made - old->last, round = length > seen.length ? length : seen.length;
 
-	return absent > 2 * (length > seen.length ? length : seen.length) && (!seen.is_settled || absent > old->last - seen.anchor_made);
+	return absent > 2 * round && (!seen.is_settled || absent > old->last - seen.anchor_made + SETTLED_BY * seen.length);
 }
 
 /* Whether such rounds are the steps, and not those found before: their loop is over, or they are layers of these. */
