@@ -279,8 +279,9 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 		return input_is_wait(span, parts->loops, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (name & NAME_IS_COMPILING)
 		return CLASS_BIT(PART_COMPILATION);
+	/* Of NCCL the devices exchange, and the host only asks them to. */
 	if (span->phase == PHASE_COMMUNICATION && parts->split == SPLIT_OURS)
-		return mask | CLASS_BIT(name & NAME_IS_NCCL ? PART_HOST_COMPUTE : PART_COMMUNICATION); /* devices exchange, it only asks them to */
+		return mask | CLASS_BIT(name & NAME_IS_NCCL ? PART_HOST_COMPUTE : PART_COMMUNICATION);
 	if ((name & NAME_IS_OP && !(name & NAME_IS_WRAPPER)) || is_of_xla(span))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;
