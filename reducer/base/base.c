@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,8 +203,20 @@ void text_integer(struct text *text, int64_t number)
 
 void text_fill(struct text *text, char c, size_t count)
 {
-	while (count--)
-		text_char(text, c);
+	text->bytes = base_grow(text->bytes, &text->room, text->length + count + 1, 1);
+	memset(text->bytes + text->length, c, count);
+	text->length += count;
+	text->bytes[text->length] = 0;
+}
+
+#define WHOLE_MOST 1e9 /* from here on nine digits are not all */
+
+void text_real(struct text *text, double value)
+{
+	if (value > -WHOLE_MOST && value < WHOLE_MOST && (double)(int64_t)value == value && !(value == 0 && signbit(value)))
+		text_integer(text, (int64_t)value);
+	else
+		text_format(text, "%.9g", value);
 }
 
 void text_digits(struct text *text, double value, const char *unit)

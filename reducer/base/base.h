@@ -66,6 +66,7 @@ void text_string(struct text *text, const char *string);
 void text_char(struct text *text, char c);
 void text_integer(struct text *text, int64_t number); /* as "%lld" prints it, many times faster */
 void text_natural(struct text *text, uint64_t number);
+void text_real(struct text *text, double value); /* as "%.9g" prints it, many times faster where it is a whole number */
 void text_fill(struct text *text, char c, size_t count);
 void text_digits(struct text *text, double value, const char *unit); /* three significant digits: 1.50 ms, 12.3 s */
 void text_size(struct text *text, int64_t bytes);		     /* 512 B, 1.50 KiB, 12.3 GiB */

@@ -58,7 +58,7 @@ static void put_cell(struct text *line, struct cell_texts *texts, const struct t
 		text_integer(line, cell->value.integer);
 		return;
 	case TABLE_REAL:
-		text_format(line, "%.9g", cell->value.real);
+		text_real(line, cell->value.real);
 		return;
 	case TABLE_TEXT:
 	case TABLE_STACK:

@@ -127,8 +127,8 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 		text_format(&writer->words, ",\"line\":%" PRIu32, frame->line);
 	}
 	text_char(&writer->words, '}');
-	text_format(&writer->page->body, "%s%" PRIu32, writer->count++ ? "," : "",
-		    frame_number(&writer->page->frames, &writer->words));
+	text_string(&writer->page->body, writer->count++ ? "," : "");
+	text_natural(&writer->page->body, frame_number(&writer->page->frames, &writer->words));
 }
 
 static void put_stack(struct page *page, const struct table *table, uint64_t stack)
@@ -147,7 +147,9 @@ static void put_integer(struct text *out, int64_t value)
 	int64_t most = INT64_C(1) << HTML_SAFE_INTEGER;
 	const char *quote = value > most || value < -most ? "\"" : "";
 
-	text_format(out, "%s%" PRId64 "%s", quote, value, quote);
+	text_string(out, quote);
+	text_integer(out, value);
+	text_string(out, quote);
 }
 
 static void put_cell(struct page *page, const struct table *table, size_t row, size_t column)
@@ -165,7 +167,7 @@ static void put_cell(struct page *page, const struct table *table, size_t row, s
 		break;
 	case TABLE_REAL:
 		if (isfinite(table_get_number(table, row, column)))
-			text_format(&page->body, "%.9g", table_get_number(table, row, column));
+			text_real(&page->body, table_get_number(table, row, column));
 		else
 			text_string(&page->body, "null");
 		break;

@@ -92,7 +92,7 @@ static void make_value(struct text *out, const struct table *table, size_t row, 
 static void put_real(struct text *line, double value)
 {
 	if (isfinite(value))
-		text_format(line, "%.9g", value);
+		text_real(line, value);
 	else
 		text_string(line, "null");
 }

@@ -34,17 +34,15 @@
 
 enum { START, DURATION, NAME, DETAIL, FLOW, COUNT, BUSY, LONGEST, VALUE, COLUMNS };
 
+#define NUMBER_MOST 10 /* bytes of a number: 64 bits by sevens */
+
+/* No zero byte follows, unlike behind texts. */
 static void put_number(struct text *out, uint64_t number)
 {
-	unsigned char bytes[10];
-	size_t length = 0;
-
-	while (number >= 128) {
-		bytes[length++] = (unsigned char)(number | 128);
-		number >>= 7;
-	}
-	bytes[length++] = (unsigned char)number;
-	text_put(out, bytes, length);
+	out->bytes = base_grow(out->bytes, &out->room, out->length + NUMBER_MOST, 1);
+	for (; number >= 128; number >>= 7)
+		out->bytes[out->length++] = (char)(number | 128);
+	out->bytes[out->length++] = (char)number;
 }
 
 static uint64_t zigzag(int64_t number)
@@ -75,14 +73,19 @@ static void put_item(struct text columns[COLUMNS], const struct digest_row *row,
 static void put_base64(struct text *out, const unsigned char *bytes, size_t length)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *to;
 
-	for (size_t i = 0; i < length; i += 3) {
+	text_fill(out, '=', (length + 2) / 3 * 4); /* what is not overwritten is padding */
+	to = out->bytes + out->length - (length + 2) / 3 * 4;
+	for (size_t i = 0; i < length; i += 3, to += 4) {
 		uint32_t three = (uint32_t)bytes[i] << 16 | (i + 1 < length ? (uint32_t)bytes[i + 1] << 8 : 0) |
 				 (i + 2 < length ? bytes[i + 2] : 0);
-		text_char(out, digits[three >> 18]);
-		text_char(out, digits[three >> 12 & 63]);
-		text_char(out, i + 1 < length ? digits[three >> 6 & 63] : '=');
-		text_char(out, i + 2 < length ? digits[three & 63] : '=');
+		to[0] = digits[three >> 18];
+		to[1] = digits[three >> 12 & 63];
+		if (i + 1 < length)
+			to[2] = digits[three >> 6 & 63];
+		if (i + 2 < length)
+			to[3] = digits[three & 63];
 	}
 }
 

@@ -24,6 +24,12 @@ static void check(uint64_t number)
 	text_clear(&text);
 	text_natural(&text, number);
 	assert_string_equal(text.bytes, digits);
+	for (double sign = -1; sign <= 1; sign += 0.25) { /* -0 as well, by 0 */
+		text_clear(&text);
+		text_real(&text, sign * (double)number);
+		snprintf(wanted, sizeof(wanted), "%.9g", sign * (double)number);
+		assert_string_equal(text.bytes, wanted);
+	}
 	text_free(&text);
 }
 
