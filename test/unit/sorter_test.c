@@ -87,6 +87,14 @@ static void in_memory(void **state)
 	try(1000, 64, 3);
 }
 
+/* Sorted by digits, and by comparing. */
+static void of_few_digits_and_of_many(void **state)
+{
+	(void)state;
+	try(10000, 16, 70000);
+	try(10000, 16, UINT64_C(1) << 40);
+}
+
 static void in_runs(void **state)
 {
 	(void)state;
@@ -113,7 +121,8 @@ static void nothing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(in_memory), cmocka_unit_test(in_runs),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(nothing), cmocka_unit_test(in_memory),
+					   cmocka_unit_test(of_few_digits_and_of_many), cmocka_unit_test(in_runs),
 					   cmocka_unit_test(in_more_runs_than_merge_at_once)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
