@@ -15,8 +15,8 @@ struct cursor {
 	size_t stream;
 	size_t part;		   /* the open one, or the next */
 	struct feed *feed;	   /* NULL = not begun, or ended */
-	const struct batch *batch; /* NULL = none is open */
-	size_t next;		   /* record of the batch */
+	const struct batch *batch; /* NULL = none is open, or all of it was handed out */
+	size_t next;		   /* record of the batch, which has it */
 };
 
 /* What the heap is ordered by stands in it, so that a step moves little. */
@@ -151,16 +151,16 @@ static int load(struct merge *merge, struct cursor *cursor)
 static int hand_out(struct merge *merge, struct cursor *cursor, uint64_t limit)
 {
 	const struct batch *batch = cursor->batch;
-	size_t from = cursor->next, to = from;
+	size_t from = cursor->next, to = from + 1; /* the cursor is the earliest: its record goes whatever its stamp is */
 
 	while (to < batch->count && batch->times[to] <= limit)
 		to++;
-	if (to == from)
-		to++; /* its time ran backwards against its own stream */
 	cursor->next = to;
 	merge->totals->records += to - from;
 	if (to < batch->count)
 		note_time(cursor, batch->times[to]);
+	else
+		cursor->batch = NULL;
 	return merge->visit(merge->context, cursor->stream, batch, from, to);
 }
 
@@ -168,6 +168,8 @@ static uint64_t second_time(const struct merge *merge)
 {
 	uint64_t time = UINT64_MAX;
 
+	if (merge->count <= LINE_MOST)
+		return merge->count > 1 ? merge->heap[1].time : time;
 	for (size_t child = 1; child <= 2 && child < merge->count; child++)
 		if (merge->heap[child].time < time)
 			time = merge->heap[child].time;
@@ -178,8 +180,7 @@ static uint64_t second_time(const struct merge *merge)
 static int step(struct merge *merge)
 {
 	struct cursor *first = merge->heap[0].cursor;
-	int is_loaded = first->batch != NULL && first->next < first->batch->count;
-	int result = is_loaded ? hand_out(merge, first, second_time(merge)) : load(merge, first);
+	int result = first->batch != NULL ? hand_out(merge, first, second_time(merge)) : load(merge, first);
 
 	if (result != 0)
 		return result;
