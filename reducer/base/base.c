@@ -400,6 +400,51 @@ size_t base_count_before(const void *things, size_t count, uint64_t key, base_be
 	return low;
 }
 
+#define SORT_INSERTED 32u /* so few are put in order one by one */
+
+static void insert_each(uint64_t *numbers, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		uint64_t moved = numbers[i];
+		size_t at = i;
+
+		for (; at > 0 && numbers[at - 1] > moved; at--)
+			numbers[at] = numbers[at - 1];
+		numbers[at] = moved;
+	}
+}
+
+/* Byte by byte, from the lowest; bytes that are the same in all are passed over. */
+void base_sort_naturals(uint64_t *numbers, size_t count)
+{
+	uint64_t differs = 0, *from = numbers, *to, *spare;
+
+	if (count <= SORT_INSERTED) {
+		insert_each(numbers, count);
+		return;
+	}
+	to = spare = base_alloc(count, sizeof(*spare));
+	for (size_t i = 1; i < count; i++)
+		differs |= numbers[i] ^ numbers[0];
+	for (int shift = 0; shift < 64; shift += 8) {
+		size_t places[257] = {0};
+		uint64_t *sorted = to;
+		if (!(differs >> shift & 255))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			places[(from[i] >> shift & 255) + 1]++;
+		for (size_t i = 1; i < 256; i++)
+			places[i] += places[i - 1];
+		for (size_t i = 0; i < count; i++)
+			sorted[places[from[i] >> shift & 255]++] = from[i];
+		to = from;
+		from = sorted;
+	}
+	if (from != numbers)
+		memcpy(numbers, from, count * sizeof(*numbers));
+	free(spare);
+}
+
 static int by_size(const void *a, const void *b)
 {
 	double one = *(const double *)a, other = *(const double *)b;

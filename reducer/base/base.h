@@ -95,6 +95,9 @@ void base_nearest_offer(struct base_nearest *nearest, const char *candidate);
 /* The value that `rank` (below count) of the others come before when they are sorted. */
 uint32_t base_at_rank(const uint32_t *values, size_t count, size_t rank);
 
+/* The least first; dies without memory. */
+void base_sort_naturals(uint64_t *numbers, size_t count);
+
 /* The middle one, of an even number the mean of both; sorts the values. 0 of none. */
 double base_median(double *values, size_t count);
 

@@ -74,13 +74,6 @@ struct judged_steps {
 	size_t count;
 };
 
-static int by_size(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /* Of some of them. Percentiles by nearest rank, as overview.steps has them. */
 static double take(const struct judged_steps *steps, size_t from, size_t count, struct of_steps what)
 {
@@ -92,7 +85,7 @@ static double take(const struct judged_steps *steps, size_t from, size_t count, 
 	}
 	if (!what.percent)
 		return sum / (double)count;
-	qsort(steps->values, count, sizeof(*steps->values), by_size);
+	base_sort_naturals(steps->values, count);
 	return (double)steps->values[(count * what.percent + 99) / 100 - 1];
 }
 

@@ -134,13 +134,6 @@ static const struct table_column steps_columns[] = {
 };
 enum { MEAN, DEVIATION, LEAST, MOST, MAD, P50, P90, P99, STATISTICS };
 
-static int by_size(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /* Nearest rank: the smallest that at least `percent` of all are not above. */
 static uint64_t percentile(const uint64_t *sorted, size_t count, unsigned percent)
 {
@@ -153,7 +146,7 @@ static void statistics_of(uint64_t *values, size_t count, uint64_t *found)
 	double sum = 0, squares = 0, mean;
 	uint64_t *distances = base_alloc(count, sizeof(*distances));
 
-	qsort(values, count, sizeof(*values), by_size);
+	base_sort_naturals(values, count);
 	for (size_t i = 0; i < count; i++)
 		sum += (double)values[i];
 	mean = sum / (double)count;
@@ -168,7 +161,7 @@ static void statistics_of(uint64_t *values, size_t count, uint64_t *found)
 	found[P99] = percentile(values, count, 99);
 	for (size_t i = 0; i < count; i++)
 		distances[i] = values[i] > found[P50] ? values[i] - found[P50] : found[P50] - values[i];
-	qsort(distances, count, sizeof(*distances), by_size);
+	base_sort_naturals(distances, count);
 	found[MAD] = percentile(distances, count, 50);
 	free(distances);
 }

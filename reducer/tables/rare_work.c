@@ -73,13 +73,6 @@ struct rare {
 	uint64_t untold;
 };
 
-static int by_ns(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /* The judged steps of one process. */
 static void take_steps(struct rare *rare, const struct step_rows *rows, size_t process, size_t step_count)
 {
@@ -94,7 +87,7 @@ static void take_steps(struct rare *rare, const struct step_rows *rows, size_t p
 		rare->times[row->unit.step].ns = sorted[rare->judged++] = row->total_ns;
 		rare->times[row->unit.step].compilation_ns = row->exposed_ns[PART_COMPILATION];
 	}
-	qsort(sorted, rare->judged, sizeof(*sorted), by_ns);
+	base_sort_naturals(sorted, rare->judged);
 	rare->long_from_ns = rare->judged ? LONG_TIMES * sorted[rare->judged / 2] : 0;
 	free(sorted);
 }

@@ -21,13 +21,6 @@ struct standstills {
 	size_t count, room;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /* What is usual of the judged steps of the process; false where they are too few. */
 static bool find_usual(struct standstill *still, const struct step_rows *rows)
 {
@@ -38,7 +31,7 @@ static bool find_usual(struct standstill *still, const struct step_rows *rows)
 		if (step_rows_judges(rows, i))
 			times[count++] = rows->items[i]->total_ns;
 	if (count >= STEPS_LEAST) {
-		qsort(times, count, sizeof(*times), by_value);
+		base_sort_naturals(times, count);
 		still->median_ns = times[(count - 1) / 2];
 		still->longest_ns = times[count - 1];
 	}

@@ -13,13 +13,6 @@
 #define PAUSES_MOST 0.05 /* of the steps: what more of them do is part of the loop */
 #define PAUSE_SHARE 0.05 /* of the judged time, from which it is worth a word */
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 /* Where the rows of the process end that has row `from`. */
 static size_t end_of(const struct step_rows *rows, size_t from)
 {
@@ -45,7 +38,7 @@ static struct usual usual_of(const struct step_rows *rows, size_t from)
 		if (step_rows_judges(rows, i))
 			usual.all_ns += times[usual.count++] = rows->items[i]->total_ns;
 	if (usual.count) {
-		qsort(times, usual.count, sizeof(*times), by_value);
+		base_sort_naturals(times, usual.count);
 		usual.median_ns = times[(usual.count - 1) / 2];
 	}
 	free(times);

@@ -126,13 +126,6 @@ void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, co
 			    took);
 }
 
-static int by_length(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
 struct longest {
 	const struct step_row *row; /* NULL = it is as others are */
 	double times;               /* so many usual ones */
@@ -156,7 +149,7 @@ static struct longest longest_of(const struct step_rows *rows, size_t from, size
 		sum += rows->items[i]->total_ns;
 		longest = longest && longest->total_ns >= rows->items[i]->total_ns ? longest : rows->items[i];
 	}
-	qsort(lengths, count, sizeof(*lengths), by_length);
+	base_sort_naturals(lengths, count);
 	median = count ? lengths[(count - 1) / 2] : 0;
 	for (size_t i = count; longest && i && lengths[i - 1] >= longest->total_ns / 2; i--, found.alike++)
 		alike_ns += lengths[i - 1];

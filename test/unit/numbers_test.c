@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -72,9 +73,35 @@ static void test_lengths(void **state)
 			check(near);
 }
 
+static int by_size(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Few and many, of few bytes and of all, some of them equal. */
+static void test_sort(void **state)
+{
+	static uint64_t sorted[1000], wanted[1000];
+	uint64_t number = 1;
+
+	(void)state;
+	for (size_t count = 0; count < 1000; count += 1 + count / 8)
+		for (int bits = 1; bits <= 64; bits += 7) {
+			for (size_t i = 0; i < count; i++) {
+				number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
+				sorted[i] = wanted[i] = number >> (64 - bits);
+			}
+			base_sort_naturals(sorted, count);
+			qsort(wanted, count, sizeof(*wanted), by_size);
+			assert_memory_equal(sorted, wanted, count * sizeof(*wanted));
+		}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_room)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_room), cmocka_unit_test(test_sort)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
