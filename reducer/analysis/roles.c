@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROLES_ALIKE 256u /* a power of two */
+
 const char *stream_role_name(enum stream_role role)
 {
 	static const char *const names[STREAM_ROLES] = {"compute",	    "collectives", "copies in", "copies out",
@@ -23,6 +25,7 @@ static void *begin(const struct analysis_input *input)
 
 	roles->input = input;
 	roles->last = SIZE_MAX;
+	roles->alikes = input ? base_alloc(ROLES_ALIKE, sizeof(*roles->alikes)) : NULL;
 	return roles;
 }
 
@@ -88,27 +91,34 @@ static size_t row_of(struct roles *roles, const struct stream_row *key)
 	return roles->count++;
 }
 
-/* Work at these times that says what `span` does. */
-static void add(struct roles *roles, const struct span *span, int64_t start_ns, uint64_t duration_ns)
+static struct role_alike find_alike(struct roles *roles, const struct span *span)
 {
-	const struct process *process = roles->input->process;
-	struct stream_row key = {.log_id = process->log_id,
+	struct stream_row key = {.log_id = roles->input->process->log_id,
 				 .device = span->device,
 				 .context = span->context,
 				 .stream = span->stream,
 				 .first_thread = span->thread,
 				 .first_ns = INT64_MAX,
 				 .last_ns = INT64_MIN};
-	size_t at =
-		roles->last != SIZE_MAX && compare_rows(&roles->rows[roles->last], &key) == 0 ? roles->last : row_of(roles, &key);
-	struct stream_row *row = &roles->rows[at];
-	enum stream_role role = role_of(roles, span);
-	int64_t end = start_ns + (int64_t)duration_ns;
 
-	row->switches += roles->last != SIZE_MAX && roles->last != at && roles->rows[roles->last].device == row->device;
-	roles->last = at;
-	row->counts[role]++;
-	row->ns[role] += duration_ns;
+	return (struct role_alike){span->alike, row_of(roles, &key), role_of(roles, span)};
+}
+
+/* Work at these times that says what `span` does. */
+static void add(struct roles *roles, const struct span *span, int64_t start_ns, uint64_t duration_ns)
+{
+	struct role_alike *alike = &roles->alikes[span->alike % ROLES_ALIKE];
+	int64_t end = start_ns + (int64_t)duration_ns;
+	struct stream_row *row;
+
+	if (!span->alike || alike->alike != span->alike)
+		*alike = find_alike(roles, span);
+	row = &roles->rows[alike->row];
+	row->switches +=
+		roles->last != SIZE_MAX && roles->last != alike->row && roles->rows[roles->last].device == row->device;
+	roles->last = alike->row;
+	row->counts[alike->role]++;
+	row->ns[alike->role] += duration_ns;
 	row->bytes += span->bytes;
 	row->other_threads += span->thread != row->first_thread;
 	row->first_ns = start_ns < row->first_ns ? start_ns : row->first_ns;
@@ -133,6 +143,8 @@ static void end(void *result)
 
 	if (roles->count)
 		qsort(roles->rows, roles->count, sizeof(*roles->rows), compare_rows);
+	free(roles->alikes);
+	roles->alikes = NULL;
 	base_index_free(&roles->places);
 	roles->places = (struct base_index){0};
 	for (size_t i = 0; i < roles->count; i++)
@@ -186,6 +198,7 @@ static void drop(void *result)
 	base_index_free(&roles->places);
 	free(roles->rows);
 	free(roles->kernels);
+	free(roles->alikes);
 	free(roles);
 }
 

@@ -32,6 +32,11 @@ struct roles {
 	size_t last; /* row of the last work; SIZE_MAX = none. During the pass only */
 	uint8_t *kernels; /* by the kernel's place in gpu->names: 0 not looked at yet, 1 computes, 2 a collective */
 	size_t kernel_room;
+	struct role_alike {
+		uint64_t alike; /* span.alike, 0 = none */
+		size_t row;
+		enum stream_role role;
+	} * alikes; /* what follows from that number; during the pass only */
 };
 
 const char *stream_role_name(enum stream_role role);

@@ -32,6 +32,11 @@ struct digest_alike {
 	uint32_t name_place, detail_place;
 };
 
+struct digest_alike_row {
+	uint64_t alike, process; /* of the span; alike 0 = none */
+	uint32_t lane, row;
+};
+
 /* Eight bytes at a time: no two texts that differ in one word have the same hash. */
 static uint64_t hash_of(const char *text, size_t length)
 {
@@ -87,6 +92,7 @@ void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 	names_place(&digest->details, &nothing);
 	digest->recent = base_alloc(RECENT, sizeof *digest->recent);
 	digest->alikes = base_alloc(RECENT, sizeof *digest->alikes);
+	digest->alike_rows = base_alloc(RECENT, sizeof *digest->alike_rows);
 }
 
 void digest_free(struct digest *digest)
@@ -98,6 +104,7 @@ void digest_free(struct digest *digest)
 	free(digest->items);
 	free(digest->recent);
 	free(digest->alikes);
+	free(digest->alike_rows);
 	text_free(&digest->scratch);
 }
 
@@ -371,18 +378,6 @@ static void put_detail(struct text *out, const char *name, const char *text)
 	put_cut(out, text);
 }
 
-/* Decimal, at the end of `room`, which holds any number. */
-static const char *put_number(char room[24], uint64_t number)
-{
-	char *at = room + 23;
-
-	*at = 0;
-	do
-		*--at = (char)('0' + number % 10);
-	while ((number /= 10) != 0);
-	return at;
-}
-
 static uint32_t detail_of(struct digest *digest, const struct span *span)
 {
 	text_clear(&digest->scratch);
@@ -394,9 +389,9 @@ static uint32_t detail_of(struct digest *digest, const struct span *span)
 		const struct span_argument *argument = &span->arguments[i];
 		if (strcmp(argument->name, "correlation") == 0 || span->what == SPAN_STEP) /* they stand in flow */
 			continue;
-		char number[24];
-		put_detail(&digest->scratch, argument->name,
-			   argument->text != NULL ? argument->text : put_number(number, argument->number));
+		char number[BASE_DIGITS + 1];
+		*base_put_natural(number, argument->number) = 0;
+		put_detail(&digest->scratch, argument->name, argument->text != NULL ? argument->text : number);
 	}
 	return names_place(&digest->details, &digest->scratch);
 }
@@ -523,6 +518,17 @@ static size_t row_of(struct digest *digest, const struct span *span)
 	return place;
 }
 
+/* The same, of what is alike but for its lane asked once. Rows stay where they are; how much a shared one got is counted each time. */
+static size_t row_like(struct digest *digest, const struct span *span)
+{
+	struct digest_alike_row *alike = &digest->alike_rows[(span->alike * SPAN_LANES + span->lane) % RECENT];
+
+	if (span->alike == 0 || alike->alike != span->alike || alike->lane != span->lane || alike->process != span->process ||
+	    digest->rows_shared != 0)
+		*alike = (struct digest_alike_row){span->alike, span->process, span->lane, (uint32_t)row_of(digest, span)};
+	return alike->row;
+}
+
 /* A span that is small goes into its row's last block, if it belongs there. */
 static int add_to_block(struct digest *digest, const struct span *span, struct digest_item *item)
 {
@@ -546,7 +552,7 @@ void digest_add(struct digest *digest, const struct span *span)
 	digest->told++;
 	digest->first_ns = span->start_ns < digest->first_ns ? span->start_ns : digest->first_ns;
 	digest->last_ns = end > digest->last_ns ? end : digest->last_ns;
-	item.row = (uint32_t)row_of(digest, span);
+	item.row = (uint32_t)row_like(digest, span);
 	item.busy_ns = item.longest_ns = span->kind == SPAN_WHOLE ? span->duration_ns : 0;
 	if (span->what == SPAN_TRACE) /* they lie inside each other on one row */
 		item.busy_ns = span->self_ns;

@@ -75,6 +75,7 @@ struct digest {
 	struct text scratch;
 	struct digest_recent *recent; /* private: texts of calls and kernels of late */
 	struct digest_alike *alikes;  /* private: the same by span.alike */
+	struct digest_alike_row *alike_rows; /* private: rows of these and their lane */
 };
 
 /* `most_items` at least 64, `most_bytes` of different texts. */
