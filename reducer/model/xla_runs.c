@@ -109,7 +109,7 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 								.line = (uint16_t)line,
 								.is_first_run = is_in(name, "__call__") != 0,
 								.is_eager = is_in(name, "apply_primitive") != 0,
-								.is_direct = strstr(name, ") in ") == NULL,
+								.is_direct = strstr(name, ") in ") == NULL || is_in(name, "wrapped"),
 								.is_compiling = strstr(name, "compile") != NULL,
 								.is_wait = is_in(name, "_value") || is_in(name, "block_until_ready"),
 								.is_keras = is_in(name, "iterator_step") != 0,

@@ -319,8 +319,8 @@ static void note_aside(struct table *table, const struct request *request, const
 			   process->called, process->batches_aside);
 	if (process->aside.line && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %s: %s ran a compiled function %llu times, %s: a training of its own, or an evaluation. Its calls "
-			   "are not counted; tfprof.step() says what is meant.",
+			   "Process %s: %s ran a compiled function at least %llu times, %s: a training of its own, or an evaluation. Its "
+			   "calls are not counted; tfprof.step() says what is meant.",
 			   process->called, process->aside.line, (unsigned long long)process->aside.calls, where[process->aside.where]);
 }
 

@@ -2,7 +2,7 @@
 """Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
 
 bare: one output and nothing else; ahead: the same, waited for at the end; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation;
-pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; epochs: waited for and then scored, at length, after each; acting: one 32 times for each of the other; second: another function's loop behind the first one's; kept: two in one line, whose results nobody gives back.
+pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; epochs: waited for and then scored, at length, after each; acting: one 32 times for each of the other; second: another function's loop behind the first one's; pmapped: the same behind one of pmap's; kept: two in one line, whose results nobody gives back.
 Prints how many steps the loop made.
 """
 import sys
@@ -112,6 +112,16 @@ def second(weights, inputs):
     return 100, weights
 
 
+def pmapped(weights, inputs):
+    mapped, many, inputs = jax.pmap(step), weights[None], inputs[None]
+    for _ in range(40):
+        many = mapped(many, inputs)
+    weights, inputs = jnp.asarray(numpy.asarray(many[0])), numpy.ones((2000, 32), numpy.float32)
+    for _ in range(160):
+        weights = other_step(weights, inputs)
+    return 200, weights
+
+
 def kept(weights, inputs):
     results = []
     for _ in range(60):
@@ -119,5 +129,5 @@ def kept(weights, inputs):
     return 60, results[-2]
 
 
-steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "epochs": epochs, "acting": acting, "second": second, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "epochs": epochs, "acting": acting, "second": second, "pmapped": pmapped, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
 print(steps, f"{float(trained.sum()):.4f}")
