@@ -5,6 +5,7 @@
 #include "reducer/model/heap.h"
 #include "reducer/model/internal.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/windows.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -127,33 +128,45 @@ static size_t counted_on(const struct process *process, size_t end, uint64_t *la
 	return begin;
 }
 
+/* Was a window open while steps [begin, end) were taken? It opens a little before the first one that is counted. */
+static bool has_window(const struct process *process, size_t begin, size_t end)
+{
+	size_t edge = windows_edge_at(process, process->steps[begin].time_ns);
+
+	if (edge > 0 && process->windows[edge - 1].is_open)
+		return true;
+	while (edge < process->window_count && !process->windows[edge].is_open)
+		edge++;
+	return edge < process->window_count && process->windows[edge].time_ns <= process->steps[end - 1].time_ns;
+}
+
 /*
  * Of steps found while the program ran the last that were counted on without a jump: before, something else was taken for them. But where
- * others were counted for much longer it is the last that are something else, as of an evaluation at the end.
+ * others were counted for much longer it is the last that are something else, as of an evaluation at the end; and where a window opened
+ * for others alone these are the ones that were asked for, unless the last were counted for much longer. When the last one ended nobody
+ * knows: the first rounds of what came behind it are not in the log.
  */
 static void leave_out_guesses(struct process *process)
 {
 	uint64_t lasted_ns, longest_ns = 0;
 	size_t from = 0, to = 0;
+	bool is_seen = false; /* the chosen ones have a window */
 
 	for (size_t end = process->step_count, begin; end > 0; end = begin) {
 		begin = counted_on(process, end, &lasted_ns);
 		if (begin == end)
 			break;
-		if (to == 0 || lasted_ns / MUCH_LONGER > longest_ns) {
+		bool is_asked_for = !is_seen && has_window(process, begin, end);
+		if (to == 0 || lasted_ns / MUCH_LONGER > longest_ns || (is_asked_for && longest_ns / MUCH_LONGER <= lasted_ns)) {
 			from = begin;
 			to = end;
 			longest_ns = lasted_ns;
+			is_seen |= is_asked_for;
 		}
 	}
 	for (size_t i = 0; i < process->step_count; i++)
 		if (process->steps[i].source == SOURCE_repeats && (i < from || i >= to))
 			process->steps[i].is_chosen = false;
-	for (size_t i = to; i-- > from && to < process->step_count;)
-		if (process->steps[i].is_chosen && process->steps[i].rest_ns == 0) {
-			process->steps[i].rest_ns = process->steps[to].time_ns;
-			break;
-		}
 }
 
 void step_choice(struct process *process)

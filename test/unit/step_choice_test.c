@@ -99,7 +99,7 @@ static void an_end_of_pytorch_is_of_its_own_thread(void **state)
 	assert_ptr_equal(step_choice_ended(&process, 9, 2), &steps[9]);
 }
 
-/* A loop, 4 to 303, then an evaluation's rounds, 4 to 30: the last step of the loop ends where those begin. */
+/* A loop, 4 to 303, then an evaluation's rounds, 4 to 30. Nobody knows when the last step of the loop ended. */
 static void guesses_of_a_short_loop_behind_are_left_out(void **state)
 {
 	(void)state;
@@ -109,8 +109,44 @@ static void guesses_of_a_short_loop_behind_are_left_out(void **state)
 	step_choice(&process);
 	for (size_t i = 0; i < 327; i++) {
 		assert_int_equal(steps[i].is_chosen, i < 300);
-		assert_int_equal(steps[i].rest_ns, i == 299 ? steps[300].time_ns : 0);
+		assert_int_equal(steps[i].rest_ns, 0);
 	}
+}
+
+/* A loop, 4 to 30, then another one of half its length, 4 to 15: without windows the last counts, and the one that alone had a window. */
+static void guesses_that_a_window_opened_for_are_kept(void **state)
+{
+	struct window windows[] = {{.time_ns = 1600, .is_open = 1}, {.time_ns = 2200}, {.time_ns = 3650, .is_open = 1}, {.time_ns = 4500}};
+
+	(void)state;
+	for (size_t window_count = 0; window_count <= 4; window_count += 2) {
+		begin(39, SOURCE_repeats);
+		for (size_t i = 0; i < 39; i++)
+			steps[i].number = i < 27 ? i + 4 : i - 27 + 4;
+		process.windows = windows;
+		process.window_count = window_count;
+		step_choice(&process);
+		for (size_t i = 0; i < 39; i++)
+			assert_int_equal(steps[i].is_chosen, window_count == 2 ? i < 27 : i >= 27);
+	}
+	process.window_count = 0;
+}
+
+/* The rounds of making weights had a window, the training behind them, 40 times as long, had none: it is what counts. */
+static void guesses_that_lasted_much_longer_need_no_window(void **state)
+{
+	struct window windows[] = {{.time_ns = 1100, .is_open = 1}, {.time_ns = 1300}};
+
+	(void)state;
+	begin(327, SOURCE_repeats);
+	for (size_t i = 0; i < 327; i++)
+		steps[i].number = i < 8 ? i + 4 : i - 8 + 4;
+	process.windows = windows;
+	process.window_count = 2;
+	step_choice(&process);
+	for (size_t i = 0; i < 327; i++)
+		assert_int_equal(steps[i].is_chosen, i >= 8);
+	process.window_count = 0;
 }
 
 int main(void)
@@ -120,6 +156,8 @@ int main(void)
 		cmocka_unit_test(a_long_pause_is_in_no_step),	       cmocka_unit_test(an_end_means_the_last_step_of_its_number),
 		cmocka_unit_test(an_end_of_pytorch_is_of_its_own_thread),
 		cmocka_unit_test(guesses_that_were_given_up_are_left_out), cmocka_unit_test(guesses_of_a_short_loop_behind_are_left_out),
+		cmocka_unit_test(guesses_that_a_window_opened_for_are_kept),
+		cmocka_unit_test(guesses_that_lasted_much_longer_need_no_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
