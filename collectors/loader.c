@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #pragma weak dlopen /* preload/guard.h says why */
+#pragma weak dlvsym
 
 #define MARK "tfprof gives back: "
 #define MARK_BYTES (sizeof MARK - 1)
@@ -99,24 +100,34 @@ void *tfp_loader_open(const char *path, int flags)
 	return object;
 }
 
-void *tfp_loader_symbol(void *object, const char *name)
+static void *look_up(void *object, const char *name, const char *version)
+{
+	return version && dlvsym ? dlvsym(object, name, version) : real_symbol(object, name);
+}
+
+void *tfp_loader_version(void *object, const char *name, const char *version)
 {
 	if (!tfp_loader_is_there())
 		return NULL;
 	struct aside aside = set_aside();
-	void *symbol = real_symbol(object, name);
+	void *symbol = look_up(object, name, version);
 
 	put_back(&aside);
 	return symbol;
 }
 
-void *tfp_loader_symbol_in(const char *path, const char *name)
+void *tfp_loader_symbol(void *object, const char *name)
+{
+	return tfp_loader_version(object, name, NULL);
+}
+
+void *tfp_loader_symbol_in(const char *path, const char *name, const char *version)
 {
 	if (!tfp_loader_is_there())
 		return NULL;
 	struct aside aside = set_aside();
 	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	void *symbol = object ? real_symbol(object, name) : NULL;
+	void *symbol = object ? look_up(object, name, version) : NULL;
 
 	if (object && real_close)
 		real_close(object); /* gives back the reference that this very dlopen took */

@@ -32,7 +32,10 @@ int tfp_loader_is_there(void);
 void *tfp_loader_open(const char *path, int flags);
 void *tfp_loader_symbol(void *object, const char *name);
 
-/* The symbol in the loaded object of that path or name, or in one that it needs; NULL: it is not loaded, or has none. */
-void *tfp_loader_symbol_in(const char *path, const char *name);
+/* As dlvsym; of no version: as dlsym. */
+void *tfp_loader_version(void *object, const char *name, const char *version);
+
+/* The symbol in the loaded object of that path or name, or in one that it needs; NULL: it is not loaded, or has none. version: as above. */
+void *tfp_loader_symbol_in(const char *path, const char *name, const char *version);
 
 #endif

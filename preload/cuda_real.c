@@ -5,6 +5,7 @@
 #include "collectors/loader.h"
 #include "preload/cupti.h"
 #include "preload/dynamic.h"
+#include "preload/objects.h"
 #include "preload/real.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -18,6 +19,7 @@
 
 #define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
 #define SLOTS 2048u /* functions: all tables together */
+#define ANYWHERE 8 /* releases of one library in a process */
 
 /* A function as one calling object means it. Written once, then published by its slot's list; only `size` becomes 0 later. */
 struct tfp_cuda_known {
@@ -76,48 +78,99 @@ static int is_ourselves(const void *function)
 }
 
 /* In the object of that name and in those it needs, also where a signpost there leads through us; NULL = none but us. */
-static void *find_in(const char *path, const char *name)
+static void *find_in(const char *path, const char *name, const char *version)
 {
-	void *function = tfp_loader_symbol_in(path, name);
+	void *function = tfp_loader_symbol_in(path, name, version);
 
 	return function && (tfp_cupti_unsigned(function) != function || !is_ourselves(function)) ? function : NULL;
 }
 
-/*
- * Whether the object that defines it gives `function` no version, so that whoever is linked with that asks for none (TensorFlow has such
- * functions, which load CUDA when they are first called): then the first of that name in the global search order is meant.
- */
-static int is_unversioned(const void *function, const char *name)
+/* Whether the object that defines it gives `function` no version (TensorFlow has such functions, which load CUDA when they are called). */
+static __attribute__((noinline)) int is_unversioned(const void *function, const char *name)
 {
 	struct link_map *map = NULL;
 	struct tfp_dynamic object;
 	const ElfW(Sym) *entry;
 	Dl_info info;
 
+	function = tfp_cupti_unsigned((void *)(uintptr_t)function);
 	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !tfp_dynamic_read(&object, map->l_addr, map->l_ld))
 		return 0;
 	entry = tfp_dynamic_entry(&object, name);
 	return entry && (!object.versions || object.versions[entry - (const ElfW(Sym) *)object.symbols] <= VER_NDX_GLOBAL);
 }
 
+/* Behind us in the global search order, or, with a path, in that object and those it needs. */
+static void *look_in(const char *path, const char *name, const char *version)
+{
+	return path ? find_in(path, name, version) : tfp_loader_version(RTLD_NEXT, name, version);
+}
+
+/* As the loader binds a call that was linked with that version: to the first function that has it, or none. NULL: to the first. */
+static void *bound(const char *path, const char *name, const char *version)
+{
+	void *first = look_in(path, name, NULL);
+
+	return version && (!first || !is_unversioned(first, name)) ? look_in(path, name, version) : first;
+}
+
+/* Who does not call it by name, or not itself (its own calls end in others', behind which nothing of those stays on the stack). */
+static void *guess(const char *path, const char *name)
+{
+	void *function = path ? find_in(path, name, NULL) : NULL, *first = NULL;
+
+	if (!function || is_unversioned(function, name))
+		first = look_in(NULL, name, NULL);
+	return first ? first : function;
+}
+
+/* Whether the object calls it by name, or exports it; *version as tfp_dynamic_names. */
+static __attribute__((noinline)) int names(uintptr_t bias, const void *section, const char *name, const char **version)
+{
+	struct tfp_dynamic object;
+
+	return tfp_dynamic_read(&object, bias, section) && tfp_dynamic_names(&object, name, version);
+}
+
+/*
+ * Nobody that the caller is known to reach has it, but it was called: by a library that whoever loaded it has linked for it, by one whose
+ * last act the call was, by code made at run time. So some loaded object has it: of the wanted version, or the first.
+ */
+static __attribute__((noinline)) void *find_anywhere(const char *name, const char *version)
+{
+	struct tfp_object objects[ANYWHERE];
+	unsigned long long changes = 0;
+	int count = tfp_object_exporting(name, objects, ANYWHERE, &changes);
+	const char *has;
+
+	for (int i = 0; version && i < count; i++)
+		if (names(objects[i].bias, objects[i].section, name, &has) && has && tfp_same_text(has, version))
+			return tfp_object_exports(&objects[i], name);
+	return count > 0 ? tfp_object_exports(&objects[0], name) : NULL;
+}
+
 /* Asks the loader. *span: the calling object; of code that it does not know (made at run time) the page. */
 static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
 {
+	const char *path = NULL, *version = NULL;
 	struct link_map *map = NULL;
-	Dl_info info;
 	void *function = NULL;
+	int is_named = 0;
+	Dl_info info;
 
 	*span = (struct span){caller & ~(uintptr_t)4095, 4096};
 	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
 		*span = span_of(map, (uintptr_t)info.dli_fbase);
-		if (map->l_name && map->l_name[0]) /* the program itself has none: its scope is the global one */
-			function = find_in(map->l_name, name);
+		path = map->l_name && map->l_name[0] ? map->l_name : NULL; /* the program itself has none: its scope is the global one */
+		is_named = names(map->l_addr, map->l_ld, name, &version);
 	}
-	if (!function || is_unversioned(tfp_cupti_unsigned(function), name)) {
-		void *first = tfp_loader_symbol(RTLD_NEXT, name);
-		function = first ? first : function;
-	}
-	return function;
+	if (is_named)
+		function = bound(NULL, name, version);
+	if (!function && is_named && path)
+		function = bound(path, name, version);
+	if (!function && !is_named)
+		function = guess(path, name);
+	return function ? function : find_anywhere(name, version);
 }
 
 static void *find_known(struct tfp_cuda_slot *slot, uintptr_t caller)
@@ -185,7 +238,7 @@ void *tfp_cuda_sibling(const void *real, const char *name)
 	int error = errno;
 	Dl_info info;
 
-	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name) : NULL;
+	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name, NULL) : NULL;
 
 	errno = error;
 	return function;
@@ -226,7 +279,7 @@ void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name)
 		return slot->real;
 	if (tfp_resolve())
 		return NULL;
-	void *function = find_in("libcuda.so.1", name);
+	void *function = find_in("libcuda.so.1", name, NULL);
 	if (!function)
 		keep_missing(slot);
 	else if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map)

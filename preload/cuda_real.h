@@ -3,9 +3,10 @@
  * The real functions behind the GPU hooks.
  *
  * Two runtimes may share a process (two releases, each behind the libraries that were built for it), and either may come
- * after us or never. So the answer depends on who asks: the object that the caller's code lies in and those it needs, then what
- * follows us in the global search order; the other way round where what is found so has no version. Without us the loader would
- * have found the same function by version and scope.
+ * after us or never. So the answer depends on who asks: what follows us in the global search order, then the object that the caller's
+ * code lies in and those it needs, by the version that it was linked with: as the loader would have found it without us. Where
+ * the call returns to somebody who does not call the function by name, the object and what it needs come first; and what neither has is
+ * looked for in all that is loaded. There a release may be taken for another, where several are: then nothing says whose call it was.
  *
  * Rule: found once for each function and calling object, kept until a dlclose changes what is mapped; never RTLD_DEFAULT,
  * nothing is loaded, the host's dlerror says what it would (collectors/loader.h).

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define NO_DEFAULT 0x8000 /* bit of a symbol's version: programs linked today are bound to another one */
+#define VERSION_NUMBER 0x7fff
 
 /* The loader writes addresses into most dynamic sections; into those that it may not write it does not. */
 static const void *address_of(uintptr_t bias, uintptr_t value)
@@ -27,6 +28,8 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 		case DT_STRTAB: object->names = address_of(object->bias, value); break;
 		case DT_VERSYM: object->versions = address_of(object->bias, value); break;
 		case DT_GNU_HASH: object->hash = address_of(object->bias, value); break;
+		case DT_VERNEED: object->needs = address_of(object->bias, value); break;
+		case DT_VERDEF: object->defines = address_of(object->bias, value); break;
 		case DT_RELA: data->first = address_of(object->bias, value); break;
 		case DT_RELASZ: data->count = value / sizeof(ElfW(Rela)); break;
 		case DT_JMPREL: calls->first = address_of(object->bias, value); break;
@@ -87,6 +90,49 @@ static const ElfW(Sym) * entry_of(const struct tfp_dynamic *object, const char *
 void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
 {
 	return (void *)(uintptr_t)entry_of(object, name, 0);
+}
+
+/* Entry of the chain of records at `from` that lies `bytes` behind another; 0 bytes = there is none. */
+static const void *chained(const void *from, uint32_t bytes)
+{
+	return bytes ? (const char *)from + bytes : NULL;
+}
+
+/* What the object calls the version of that number; NULL = it has no name. */
+static const char *name_of_version(const struct tfp_dynamic *object, unsigned number)
+{
+	for (const ElfW(Verneed) *need = object->needs; need; need = chained(need, need->vn_next))
+		for (const ElfW(Vernaux) *one = chained(need, need->vn_aux); one; one = chained(one, one->vna_next))
+			if ((one->vna_other & VERSION_NUMBER) == number)
+				return object->names + one->vna_name;
+	for (const ElfW(Verdef) *one = object->defines; one; one = chained(one, one->vd_next))
+		if ((one->vd_ndx & VERSION_NUMBER) == number)
+			return object->names + ((const ElfW(Verdaux) *)chained(one, one->vd_aux))->vda_name;
+	return NULL;
+}
+
+/* Symbols that are imported stand before those that the hash table holds. */
+static const ElfW(Sym) * imported(const struct tfp_dynamic *object, const char *name)
+{
+	const ElfW(Sym) *symbol = object->symbols, *end = symbol + (object->hash ? object->hash[1] : 0);
+
+	while (symbol < end && !(symbol->st_shndx == SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name)))
+		symbol++;
+	return symbol < end ? symbol : NULL;
+}
+
+int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const char **version)
+{
+	const ElfW(Sym) *symbol = imported(object, name);
+
+	*version = NULL;
+	symbol = symbol ? symbol : entry_of(object, name, 0);
+	if (!symbol)
+		return 0;
+	unsigned number = object->versions ? object->versions[symbol - (const ElfW(Sym) *)object->symbols] & VERSION_NUMBER : 0;
+	if (number > VER_NDX_GLOBAL)
+		*version = name_of_version(object, number);
+	return 1;
 }
 
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)

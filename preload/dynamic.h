@@ -18,6 +18,7 @@ struct tfp_dynamic {
 	const char *names;
 	const uint32_t *hash; /* DT_GNU_HASH; NULL = none */
 	const uint16_t *versions; /* of the symbols; NULL = none */
+	const void *needs, *defines; /* ElfW(Verneed), ElfW(Verdef): what the numbers in `versions` are called; NULL = none */
 	struct tfp_dynamic_relocations {
 		const void *first; /* ElfW(Rela) */
 		size_t count;
@@ -51,6 +52,12 @@ int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *sec
 
 /* The table's own entry (ElfW(Sym)) of what the object exports by that name; NULL = nothing. */
 void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name);
+
+/*
+ * Whether the object calls `name` by name: it imports that, or exports it itself. *version: the one that it was linked with, NULL = none.
+ * 0 also where its hash table does not tell. Reads all names that it imports.
+ */
+int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const char **version);
 
 /* The address of what the object exports by that name; NULL = nothing. */
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name);
