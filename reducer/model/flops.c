@@ -212,9 +212,21 @@ static struct flops of_either_way(const struct inputs *inputs, unsigned first)
 	return of_pairs(pairs, a);
 }
 
+/* A leading side of what attention makes: the largest of the three; heads of keys and values are shared. UINT64_MAX = they do not fit. */
+static uint64_t side_of_attention(const struct tensor *query, const struct tensor *key, const struct tensor *value, unsigned side)
+{
+	uint64_t its = query->sides[side], keys = key->sides[side], values = value->sides[side];
+	uint64_t most = its > keys ? its : keys;
+
+	most = values > most ? values : most;
+	if (its == keys && its == values)
+		return its;
+	return (its == most || its == 1) && keys && values && most % keys == 0 && most % values == 0 ? most : UINT64_MAX;
+}
+
 /*
  * Query [..., s, d], key [..., t, d], value [..., t, v], of which `first` is the query: so many products s by t over d, and so
- * many over v. A causal mask counts as none, as in torch.utils.flop_counter.
+ * many over v. The sides before these are side by side, as of a product. A causal mask counts as none, as in torch.utils.flop_counter.
  */
 static struct flops of_attention(const struct inputs *inputs, unsigned first, unsigned over_d, unsigned over_v)
 {
@@ -232,7 +244,13 @@ static struct flops of_attention(const struct inputs *inputs, unsigned first, un
 	wide = product_of(value->sides[d]);
 	times(&depth, over_d);
 	times(&wide, over_v);
-	times_sides(&pairs, query, 0, d);
+	for (unsigned i = 0; i < s; i++) {
+		uint64_t side = side_of_attention(query, key, value, i);
+		if (side == UINT64_MAX)
+			return unknown;
+		times(&pairs, side);
+	}
+	times(&pairs, query->sides[s]);
 	times(&pairs, key->sides[s]);
 	pairs.is_over |= depth.is_over | wide.is_over | __builtin_add_overflow(depth.value, wide.value, &depth.value);
 	times(&pairs, depth.value);

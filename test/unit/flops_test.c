@@ -55,6 +55,12 @@ static const struct {
 	 2 * 2 * 4 * 16 * 24 * (8 + 6), FLOPS_FP16},
 	{"aten::scaled_dot_product_attention", "half[2,8,16,8];half[2,4,24,8];half[2,4,24,8]",
 	 2 * 2 * 8 * 16 * 24 * (8 + 8), FLOPS_FP16},
+	/* one query of all batches, one head of all; heads that are not shared evenly */
+	{"aten::scaled_dot_product_attention", "half[1,4,16,8];half[3,4,24,8];half[3,4,24,8]", 2 * 3 * 4 * 16 * 24 * (8 + 8), FLOPS_FP16},
+	{"aten::scaled_dot_product_attention", "half[2,1,16,8];half[2,4,24,8];half[1,4,24,8]", 2 * 2 * 4 * 16 * 24 * (8 + 8), FLOPS_FP16},
+	{"aten::scaled_dot_product_attention", "half[0,4,16,8];half[0,4,24,8];half[0,4,24,8]", 0, FLOPS_FP16},
+	{"aten::scaled_dot_product_attention", "half[2,8,16,8];half[2,3,24,8];half[2,3,24,8]", UNKNOWN, 0},
+	{"aten::scaled_dot_product_attention", "half[2,4,16,8];half[2,8,24,8];half[2,8,24,8]", UNKNOWN, 0},
 	{"aten::_scaled_dot_product_flash_attention_backward",
 	 "half[2,4,16,6];half[2,4,16,8];half[2,4,24,8];half[2,4,24,6];half[2,4,16,6]",
 	 2 * 2 * 4 * 16 * 24 * (3 * 8 + 2 * 6), FLOPS_FP16},
