@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define MERGED_AT_ONCE 32 /* processes; of more the two halves */
+
 #define ANALYSIS(symbol) &analysis_##symbol,
 const struct analysis_kind *const analysis_kinds[] = {
 #include "reducer/analysis/analysis.def"
@@ -229,6 +231,26 @@ static size_t count_results(const struct analyses *all, const struct entry *entr
 	return count;
 }
 
+/* Halves are merged with each other: what grew with each process would be looked through for each, thousands of times for as many ranks. */
+static void *merge_processes(const struct analyses *all, const struct entry *entry, size_t from, size_t to)
+{
+	size_t middle = from + (to - from) / 2;
+	void *whole, *half;
+
+	if (to - from > MERGED_AT_ONCE) {
+		whole = merge_processes(all, entry, from, middle);
+		half = merge_processes(all, entry, middle, to);
+		entry->kind->merge(whole, half);
+		entry->kind->free(half);
+		return whole;
+	}
+	whole = entry->kind->begin(NULL);
+	for (size_t p = from; p < to; p++)
+		if (entry->results[p])
+			entry->kind->merge(whole, entry->results[p]);
+	return whole;
+}
+
 const void *analyses_whole(struct analyses *all, const struct analysis_kind *kind)
 {
 	struct entry *entry = all ? entry_of(all, kind) : NULL;
@@ -239,9 +261,6 @@ const void *analyses_whole(struct analyses *all, const struct analysis_kind *kin
 	/* A copy of the only one would say the same (analysis_merge_test), and of long runs it is the larger part of our memory. */
 	if (count_results(all, entry, &one) < 2 || entry->whole)
 		return entry->whole ? entry->whole : one;
-	entry->whole = kind->begin(NULL);
-	for (size_t p = 0; p < all->run->process_count; p++)
-		if (entry->results[p])
-			kind->merge(entry->whole, entry->results[p]);
+	entry->whole = merge_processes(all, entry, 0, all->run->process_count);
 	return entry->whole;
 }

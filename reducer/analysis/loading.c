@@ -358,19 +358,8 @@ static int compare_rows(const void *a, const void *b)
 	return one->log_id < other->log_id ? -1 : one->log_id > other->log_id;
 }
 
-static void add_row(struct loading *loading, const struct loading_row *from)
+static void add_row(struct loading_row *into, const struct loading_row *from)
 {
-	struct loading_row *into = NULL;
-
-	for (size_t i = 0; i < loading->count && !into; i++)
-		if (loading->rows[i].log_id == from->log_id)
-			into = &loading->rows[i];
-	if (!into) {
-		loading->rows = base_grow(loading->rows, &loading->room, loading->count + 1, sizeof(*loading->rows));
-		loading->rows[loading->count++] = *from;
-		qsort(loading->rows, loading->count, sizeof(*loading->rows), compare_rows);
-		return;
-	}
 	for (size_t s = 0; s < LOADING_SUMS; s++) {
 		into->ns[s] += from->ns[s];
 		into->counts[s] += from->counts[s];
@@ -382,31 +371,51 @@ static void add_row(struct loading *loading, const struct loading_row *from)
 	into->forgotten += from->forgotten;
 }
 
-static void add_from(struct loading *loading, const struct loading_op *from)
+/* Both are in order, and so is the result: as many looks as there are rows. */
+static void merge_rows(struct loading *loading, const struct loading *more)
 {
-	for (size_t i = 0; i < loading->op_count; i++)
-		if (compare_ops(&loading->ops[i], from) == 0) {
-			loading->ops[i].count += from->count;
-			loading->ops[i].total_ns += from->total_ns;
-			loading->ops[i].self_ns += from->self_ns;
-			return;
+	size_t at = 0, count = loading->count;
+
+	for (size_t i = 0; i < more->count; i++) {
+		while (at < count && loading->rows[at].log_id < more->rows[i].log_id)
+			at++;
+		if (at < count && loading->rows[at].log_id == more->rows[i].log_id) {
+			add_row(&loading->rows[at], &more->rows[i]);
+			continue;
 		}
-	loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
-	loading->ops[loading->op_count] = *from;
-	loading->ops[loading->op_count++].name = base_copy(from->name, strlen(from->name));
+		loading->rows = base_grow(loading->rows, &loading->room, loading->count + 1, sizeof(*loading->rows));
+		loading->rows[loading->count++] = more->rows[i];
+	}
+	if (loading->count > count)
+		qsort(loading->rows, loading->count, sizeof(*loading->rows), compare_rows);
+}
+
+static void merge_ops(struct loading *loading, const struct loading *more)
+{
+	size_t at = 0, count = loading->op_count;
+
+	for (size_t i = 0; i < more->op_count; i++) {
+		const struct loading_op *from = &more->ops[i];
+		while (at < count && compare_ops(&loading->ops[at], from) < 0)
+			at++;
+		if (at < count && compare_ops(&loading->ops[at], from) == 0) {
+			loading->ops[at].count += from->count;
+			loading->ops[at].total_ns += from->total_ns;
+			loading->ops[at].self_ns += from->self_ns;
+			continue;
+		}
+		loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
+		loading->ops[loading->op_count] = *from;
+		loading->ops[loading->op_count++].name = base_copy(from->name, strlen(from->name));
+	}
+	if (loading->op_count > count)
+		qsort(loading->ops, loading->op_count, sizeof(*loading->ops), compare_ops);
 }
 
 static void merge(void *into, const void *from)
 {
-	struct loading *loading = into;
-	const struct loading *more = from;
-
-	for (size_t i = 0; i < more->count; i++)
-		add_row(loading, &more->rows[i]);
-	for (size_t i = 0; i < more->op_count; i++)
-		add_from(loading, &more->ops[i]);
-	if (loading->op_count)
-		qsort(loading->ops, loading->op_count, sizeof(*loading->ops), compare_ops);
+	merge_rows(into, from);
+	merge_ops(into, from);
 }
 
 static void print(const void *result, struct text *text)

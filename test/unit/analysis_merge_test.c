@@ -7,6 +7,7 @@
  */
 #include "reducer/analysis/analysis.h"
 #include "reducer/analysis/phases.h"
+#include "reducer/model/internal.h"
 #include "test/unit/straight_clock.h"
 
 #include <setjmp.h>
@@ -309,9 +310,55 @@ static void prints_what_it_holds(void **state)
 	free(world);
 }
 
+/* An analysis that holds a row a process, and goes through what it merges. */
+#define RANKS 4096
+struct held {
+	size_t rows;
+};
+static size_t looked_at;
+
+static void *begin_held(const struct analysis_input *input)
+{
+	struct held *held = base_alloc(1, sizeof *held);
+
+	held->rows = input != NULL;
+	return held;
+}
+
+static void merge_held(void *into, const void *from)
+{
+	struct held *held = into;
+
+	held->rows += ((const struct held *)from)->rows;
+	looked_at += held->rows;
+}
+
+static void free_held(void *result)
+{
+	free(result);
+}
+
+static void merging_many_processes_is_not_quadratic(void **state)
+{
+	static const struct analysis_kind kind = {.name = "held", .begin = begin_held, .merge = merge_held, .free = free_held};
+	static const struct analysis_options options;
+	struct run_storage storage = {.jobs = 1};
+	struct run run = {.process_count = RANKS, .private = &storage};
+	struct analyses *analyses;
+
+	(void)state;
+	run.processes = calloc(RANKS, sizeof *run.processes);
+	analyses = analyses_open(&run, &options, NULL, NULL);
+	assert_int_equal(((const struct held *)analyses_whole(analyses, &kind))->rows, RANKS);
+	assert_true(looked_at < 32 * RANKS); /* one after the other it was half of its square: 2048 for each */
+	analyses_free(analyses);
+	free(run.processes);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(merges), cmocka_unit_test(prints_what_it_holds)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(merges), cmocka_unit_test(prints_what_it_holds),
+					   cmocka_unit_test(merging_many_processes_is_not_quadratic)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
