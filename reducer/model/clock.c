@@ -8,6 +8,9 @@
 
 #define KNOTS_MAX (1u << 20) /* 16 MiB; more readings than one a second for 12 days are thinned first */
 #define OTHER_NS 1e9 /* clocks that differ by less count as one: as far apart may two readings of a process be that was stopped between */
+#define AHEAD_MOST 2  /* times: a short process knows its rate badly */
+#define ASLEEP_NS 3.2e16 /* a year */
+#define FIRST_TRIED 4u /* readings in a row that may be wrong where the first one is */
 #define NEAR_MOST (UINT64_C(1) << 50) /* ticks behind the last knot: days */
 
 static int by_ticks(const void *a, const void *b)
@@ -17,7 +20,53 @@ static int by_ticks(const void *a, const void *b)
 	return left->ticks < right->ticks ? -1 : left->ticks > right->ticks;
 }
 
-/* Drops readings that are close to the one before, or run backwards. The last one wins over one it is too close to. */
+/* May the second reading follow the first? The counter may go on while a machine sleeps, CLOCK_MONOTONIC_RAW never runs ahead of it. */
+static int may_follow(const struct clock_map *map, const struct clock_knot *one, const struct clock_knot *next)
+{
+	double told = (double)next->ns - (double)one->ns, passed;
+
+	if (next->ns < one->ns || next->ticks < one->ticks)
+		return 0;
+	if (map->clock_hz == 0)
+		return 1;
+	passed = (double)(next->ticks - one->ticks) / (double)map->clock_hz * 1e9;
+	return told <= AHEAD_MOST * passed + OTHER_NS && passed - told <= ASLEEP_NS;
+}
+
+/* From that reading on each that may follow the last such: returns how many there are. `keeps`: and leaves those alone. */
+static size_t follow(struct clock_map *map, size_t from, int keeps)
+{
+	struct clock_knot last = map->knots[from];
+	size_t count = 1;
+
+	if (keeps)
+		map->knots[0] = last;
+	for (size_t i = from + 1; i < map->count; i++) {
+		if (!may_follow(map, &last, &map->knots[i]))
+			continue;
+		last = map->knots[i];
+		if (keeps)
+			map->knots[count] = last;
+		count++;
+	}
+	return count;
+}
+
+/* One wrong reading, of a damaged log, must not stand for those behind it: of the first ones that counts which most others follow. */
+static void drop_wrong(struct clock_map *map)
+{
+	size_t best = 0, most = follow(map, 0, 0);
+
+	for (size_t from = 1; from < FIRST_TRIED && from < map->count && most < map->count; from++) {
+		size_t count = follow(map, from, 0);
+		best = count > most ? from : best;
+		most = count > most ? count : most;
+	}
+	if (most < map->count)
+		map->count = follow(map, best, 1);
+}
+
+/* Drops readings that are close to the one before, or wrong. The last one wins over one it is too close to. */
 static void thin(struct clock_map *map, uint64_t apart)
 {
 	size_t kept = 0;
@@ -25,6 +74,7 @@ static void thin(struct clock_map *map, uint64_t apart)
 	if (map->count < 2)
 		return;
 	qsort(map->knots, map->count, sizeof *map->knots, by_ticks);
+	drop_wrong(map);
 	for (size_t i = 1; i < map->count; i++) {
 		int is_far = map->knots[i].ns >= map->knots[kept].ns + apart && map->knots[i].ticks > map->knots[kept].ticks;
 

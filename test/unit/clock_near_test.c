@@ -78,6 +78,50 @@ static void times_of_the_run_are_the_same(void **state)
 	}
 }
 
+#define READINGS 9
+/* 1 s apart, 2 GHz: reading `wrong` has that instead of its ticks or ns, and the others tell the times all the same. */
+static void ask_wrong(unsigned wrong, int is_of_ticks, uint64_t value, uint64_t hz)
+{
+	struct clock_map map = {.kind = 1, .clock_hz = hz, .first_ticks = 2000000000};
+
+	for (unsigned i = 0; i < READINGS; i++) {
+		uint64_t ticks = UINT64_C(2000000000) * (i + 1), ns = UINT64_C(5000000000) + UINT64_C(1000000000) * i;
+		assert_int_equal(clock_add(&map, i == wrong && is_of_ticks ? value : ticks, i == wrong && !is_of_ticks ? value : ns), 0);
+	}
+	clock_settle(&map);
+	for (unsigned i = 0; i < 2 * READINGS; i++)
+		assert_in_range(clock_ns(&map, UINT64_C(2000000000) + UINT64_C(1000000000) * i), UINT64_C(500000000) * i,
+				UINT64_C(500000000) * i + 1);
+	clock_free(&map);
+}
+
+static void a_wrong_reading_changes_no_time(void **state)
+{
+	(void)state;
+	for (unsigned wrong = 0; wrong < READINGS; wrong++) {
+		ask_wrong(wrong, 0, UINT64_C(1) << 62, 2000000000);
+		ask_wrong(wrong, 0, UINT64_MAX, 2000000000);
+		ask_wrong(wrong, 0, 0, 2000000000);
+		ask_wrong(wrong, 1, UINT64_C(1) << 62, 2000000000);
+	}
+	ask_wrong(0, 0, UINT64_C(1) << 62, 0);
+}
+
+/* A counter that goes on while the machine sleeps for a day: times before and behind are as far apart as the clock says. */
+static void a_machine_may_sleep(void **state)
+{
+	struct clock_map map = {.kind = 1, .clock_hz = 2000000000};
+	const uint64_t day = UINT64_C(86400) * 2000000000;
+
+	(void)state;
+	for (uint64_t i = 0; i < 6; i++)
+		assert_int_equal(clock_add(&map, i * 2000000000 + (i > 2 ? day : 0), i * 1000000000), 0);
+	clock_settle(&map);
+	assert_int_equal(clock_ns(&map, UINT64_C(5) * 2000000000 + day) - clock_ns(&map, 0), UINT64_C(5000000000));
+	assert_int_equal(clock_ns(&map, UINT64_C(2) * 2000000000) - clock_ns(&map, 0), UINT64_C(2000000000));
+	clock_free(&map);
+}
+
 /* is_wild: the device's clock is set back now and then. */
 static void ask_device(unsigned count, bool is_wild)
 {
@@ -166,6 +210,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_in_a_time_namespace_has_another_clock),
+		cmocka_unit_test(a_wrong_reading_changes_no_time),
+		cmocka_unit_test(a_machine_may_sleep),
 		cmocka_unit_test(times_of_the_run_are_the_same),
 		cmocka_unit_test(times_of_devices_are_the_same),
 		cmocka_unit_test(devices_are_followed_for_days),
