@@ -2,6 +2,7 @@
 /* XLA's dumps beside the logs; see xla_files.h. */
 #include "reducer/tables/xla_files.h"
 
+#include "reducer/analysis/words.h"
 #include "reducer/tables/notes.h"
 
 #include <dirent.h>
@@ -71,7 +72,8 @@ static int by_name(const void *a, const void *b)
 struct xla_files xla_files_find(const struct request *request)
 {
 	struct xla_files files = {0};
-	struct text folder = {0}, last = {0};
+	struct words read = {0}; /* folders */
+	struct text folder = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -79,16 +81,14 @@ struct xla_files xla_files_find(const struct request *request)
 			continue;
 		files.was_asked = true;
 		folder_of(&folder, process->path);
-		if (last.length && strcmp(last.bytes, folder.bytes) == 0) /* one folder for all logs of a run */
-			continue;
-		read_folder(&files, folder.bytes);
-		text_clear(&last);
-		text_string(&last, folder.bytes);
+		size_t known = read.count;
+		if (words_number(&read, folder.bytes) == known) /* one folder for all logs of a run */
+			read_folder(&files, folder.bytes);
 	}
 	if (files.count)
 		qsort(files.list, files.count, sizeof(*files.list), by_name);
 	text_free(&folder);
-	text_free(&last);
+	words_free(&read);
 	return files;
 }
 

@@ -100,49 +100,64 @@ static void add_row(struct table *table, const struct xla_file *file, const stru
 		table_real(table, INTENSITY, (double)cost.flops / (double)bytes);
 }
 
-/* The computations that run by themselves: the program, and what it calls other than from inside a fusion or a reduction. */
-static void mark_runs(const struct hlo_module *module, const struct hlo_computation *computation, bool *runs)
-{
-	size_t place = (size_t)(computation - module->computations);
+/* Computations of which it is known that they run, in the order in which that was found. */
+struct runs {
+	bool *is_known; /* by place */
+	const struct hlo_computation **found;
+	size_t count;
+};
 
-	if (runs[place])
+static void add_run(struct runs *runs, const struct hlo_module *module, const struct hlo_computation *computation)
+{
+	if (!computation || runs->is_known[computation - module->computations])
 		return;
-	runs[place] = true;
-	for (uint32_t i = 0; i < computation->count; i++) {
-		const struct hlo_instruction *instruction = &module->instructions[computation->first + i];
-		const char *opcode = hlo_text(module, instruction->opcode);
-		if (strcmp(opcode, "while") != 0 && strcmp(opcode, "conditional") != 0 && strcmp(opcode, "call") != 0)
-			continue;
-		for (uint32_t c = 0; c < instruction->called_count && (size_t)instruction->called + c < module->number_count;
-		     c++) {
-			const struct hlo_computation *called = hlo_computation(module, module->numbers[instruction->called + c]);
-			if (called)
-				mark_runs(module, called, runs);
+	runs->is_known[computation - module->computations] = true;
+	runs->found[runs->count++] = computation;
+}
+
+static bool is_frame(const char *opcode)
+{
+	return strcmp(opcode, "while") == 0 || strcmp(opcode, "conditional") == 0 || strcmp(opcode, "call") == 0;
+}
+
+/*
+ * The computations that run by themselves: the program, and what it calls other than from inside a fusion or a reduction. One after the
+ * other, not each within its caller: a file may name as many as it likes.
+ */
+static void find_runs(const struct hlo_module *module, struct runs *runs)
+{
+	for (size_t next = 0; next < runs->count; next++)
+		for (uint32_t i = 0; i < runs->found[next]->count; i++) {
+			const struct hlo_instruction *instruction = &module->instructions[runs->found[next]->first + i];
+			uint32_t calls = is_frame(hlo_text(module, instruction->opcode)) ? instruction->called_count : 0;
+			for (uint32_t c = 0; c < calls && (size_t)instruction->called + c < module->number_count; c++)
+				add_run(runs, module, hlo_computation(module, module->numbers[instruction->called + c]));
 		}
-	}
 }
 
 static void add_module(struct table *table, const struct xla_file *file, struct diag_list *diags)
 {
 	struct hlo_module *module = hlo_read(file->path, diags);
 	const struct hlo_computation *entry = module ? hlo_computation(module, module->entry) : NULL;
-	bool *runs;
+	struct runs runs = {0};
 
 	if (!entry) {
 		hlo_free(module);
 		table_note(table, NOTE_LOSS, "%s holds no module that can be read.", file->path);
 		return;
 	}
-	runs = base_alloc(module->computation_count, sizeof(*runs));
-	mark_runs(module, entry, runs);
+	runs.is_known = base_alloc(module->computation_count, sizeof(*runs.is_known));
+	runs.found = base_alloc(module->computation_count, sizeof(*runs.found));
+	add_run(&runs, module, entry);
+	find_runs(module, &runs);
 	for (size_t i = 0; i < module->instruction_count; i++) {
 		const struct hlo_instruction *instruction = &module->instructions[i];
 		const char *opcode = hlo_text(module, instruction->opcode);
-		bool is_frame = strcmp(opcode, "while") == 0 || strcmp(opcode, "conditional") == 0 || strcmp(opcode, "call") == 0;
-		if (runs[instruction->computation] && !is_idle(opcode) && !is_frame)
+		if (runs.is_known[instruction->computation] && !is_idle(opcode) && !is_frame(opcode))
 			add_row(table, file, module, instruction);
 	}
-	free(runs);
+	free(runs.found);
+	free(runs.is_known);
 	hlo_free(module);
 }
 
