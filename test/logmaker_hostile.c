@@ -118,6 +118,18 @@ static void make_steps_outdone(struct hostile *hostile)
 	MAKER_ADD(hostile->records, next(hostile), step, .number = 1, .source = 7);
 }
 
+/* Each batch has one op, on a thread that marks no step. */
+static void make_batches(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	maker_fact(hostile->maker, TFP_TAG_op_name, (const char *const[]){"#1", "IteratorGetNext", NULL});
+	maker_fact(hostile->maker, TFP_TAG_op_name, (const char *const[]){"#2", "MatMul", NULL});
+	for (uint64_t i = 0; i < 2 * hostile->count; i++) {
+		MAKER_ADD(hostile->records, next(hostile), op_begin, .key = i + 1, .name = 1 + i % 2, .source = 7, .scope = 0);
+		MAKER_ADD(hostile->records, next(hostile), op_end, .key = i + 1, .source = 7);
+	}
+}
+
 /* In a process that knows GPUs: whether a thread launches, steps or waits is asked of each. */
 static void make_threads_ended(struct hostile *hostile)
 {
@@ -219,6 +231,7 @@ static const struct {
 	{"steps-ended", make_steps_ended},
 	{"steps-empty", make_steps_empty},
 	{"steps-outdone", make_steps_outdone},
+	{"batches", make_batches},
 	{"threads-ended", make_threads_ended},
 	{"threads-read", make_threads_read},
 	{"threads-marking", make_threads_marking},

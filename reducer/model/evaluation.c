@@ -331,8 +331,10 @@ static void add_first(struct evaluation *taken, size_t k)
 	if (next == SIZE_MAX)
 		return;
 	steps = model_room(process->steps, process->step_count, sizeof *steps);
-	if (steps == NULL)
+	if (steps == NULL) {
+		process->steps_beyond++;
 		return;
+	}
 	process->steps = steps;
 	while (at < next && steps[at].time_ns <= (int64_t)first->found.trained_from)
 		at++;
@@ -388,8 +390,10 @@ static void split_skipped(struct evaluation *taken)
 	for (size_t k = 0; k < taken->skip_count; k++) {
 		struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
 		size_t at = process->step_count;
-		if (steps == NULL)
-			return;
+		if (steps == NULL) {
+			process->steps_beyond += taken->skip_count - k;
+			break;
+		}
 		process->steps = steps;
 		while (at > 0 && !(steps[at - 1].source == SOURCE_record_function && steps[at - 1].is_chosen &&
 				   steps[at - 1].thread == taken->skips[k].thread && steps[at - 1].time_ns < (int64_t)taken->skips[k].time))

@@ -249,6 +249,15 @@ static void report_unknown(const struct process_scan *scan)
 			 (unsigned long long)process->unknown_records);
 }
 
+static void report_steps_beyond(const struct process *process)
+{
+	if (process->steps_beyond != 0)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET,
+			 "record a part of the steps: TFPROF_WINDOW=step:0-999/10000 or time:0s-5s/10m",
+			 "the log has %llu steps more than are looked at: of a process the first %u",
+			 (unsigned long long)process->steps_beyond, MODEL_ENTRIES_MAX);
+}
+
 static int finish_subjects(struct process_scan *scan)
 {
 	for (size_t s = 0; s < scan->subject_count; s++)
@@ -310,6 +319,7 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	report_unknown(scan);
 	if (result == 0)
 		result = finish_subjects(scan);
+	report_steps_beyond(process);
 	log_rest(process->log);
 	free_subjects(scan);
 	free(scan);

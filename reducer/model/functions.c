@@ -124,8 +124,10 @@ static void add_batch(struct functions *taken, size_t stream, int makes_iterator
 		batch.wanted_first = before->used > 0 ? before->first : before->wanted_first;
 	}
 	batches = model_room(taken->batches, taken->batch_count, sizeof *batches);
-	if (batches == NULL)
+	if (batches == NULL) {
+		taken->batches_beyond++;
 		return;
+	}
 	taken->batches = batches;
 	batches[taken->batch_count++] = batch;
 	if (batch.before != 0)
@@ -216,8 +218,10 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 	taken->open_count--;
 	taken->groups[open->call.group].calls++;
 	calls = model_room(taken->calls, taken->count, sizeof *calls);
-	if (calls == NULL)
+	if (calls == NULL) {
+		taken->groups[open->call.group].beyond++;
 		return;
+	}
 	taken->calls = calls;
 	calls[taken->count++] = open->call;
 }
@@ -361,6 +365,8 @@ static void make_steps(struct functions *taken, size_t group)
 							       .name = taken->groups[taken->calls[i].group].name,
 							       .confidence = 1,
 							       .is_call = 1});
+	for (size_t g = 0; g < taken->group_count; g++)
+		process->steps_beyond += is_phase[g] ? taken->groups[g].beyond : 0;
 	step_choice(process);
 }
 

@@ -92,6 +92,7 @@ void functions_make_batches(struct functions *taken)
 						       .is_batch = 1,
 						       .is_scored = learns && calls[i].trained == 0});
 	}
+	process->steps_beyond += taken->batches_beyond;
 	step_choice(process);
 }
 

@@ -15,7 +15,7 @@
 /* All traces of one function. */
 struct group {
 	char *name;
-	size_t calls;
+	size_t calls, beyond; /* of them those that found no room */
 	int has_gradients, updates; /* ops of a tape ran in it; and such as change weights */
 	int trains;		    /* ops of a tape or an optimizer did */
 	int is_step; /* TensorFlow's part of the library knows it by its name */
@@ -59,6 +59,7 @@ struct functions {
 	size_t count;
 	struct batch_call *batches; /* by time */
 	size_t batch_count;
+	size_t batches_beyond; /* that found no room */
 	struct updates updates;
 	struct function_clock clock;
 	size_t xla_calls;

@@ -51,7 +51,6 @@ struct taken {
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
-	uint64_t steps_beyond;	  /* that found no room */
 	uint8_t traces[NAMES_MOST]; /* by op name: 0 = not looked at, 1 = no sign of a compiler, 2 = one */
 	struct op_numbers numbers; /* by sum */
 };
@@ -210,7 +209,7 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	uint64_t name = batch_value(batch, i, fields[1]);
 
 	if (steps == NULL) {
-		taken->steps_beyond++;
+		process->steps_beyond++;
 		return;
 	}
 	process->steps = steps;
@@ -504,11 +503,6 @@ static int finish(void *state)
 	rows->unfollowed = taken->ranges.too_deep + taken->ranges.too_many;
 	if (taken->ranges.is_short || taken->periods.is_short || taken->places.own.is_short)
 		diag_no_room(process->log->diags, process->log->path, "ranges");
-	if (taken->steps_beyond != 0)
-		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET,
-			 "record a part of the steps: TFPROF_WINDOW=step:0-999/10000",
-			 "the log has %llu steps more than are looked at: of a process the first %u",
-			 (unsigned long long)taken->steps_beyond, MODEL_ENTRIES_MAX);
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */

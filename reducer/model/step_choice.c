@@ -187,8 +187,10 @@ void step_choice_add(struct process *process, struct step step)
 {
 	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
 
-	if (steps == NULL)
+	if (steps == NULL) {
+		process->steps_beyond++;
 		return;
+	}
 	process->steps = steps;
 	step.number = ++process->step_count;
 	steps[process->step_count - 1] = step;

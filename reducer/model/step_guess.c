@@ -28,8 +28,10 @@ static void add_found(struct process *process, struct step step, const struct pe
 {
 	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
 
-	if (steps == NULL)
+	if (steps == NULL) {
+		process->steps_beyond++;
 		return;
+	}
 	process->steps = steps;
 	step.time_ns = (int64_t)found->begin;
 	step.end_ns = (int64_t)found->end;

@@ -39,6 +39,8 @@ static void end_round(struct updates *updates, size_t first)
 		updates->rounds = rounds;
 		own->open.thread = own->thread;
 		rounds[updates->count++] = own->open;
+	} else {
+		updates->beyond++;
 	}
 	own->open = (struct update_round){.begin = own->behind};
 	own->has_gradient = 0;
@@ -140,8 +142,10 @@ static void add_step(const struct updates *updates, size_t at, size_t count, str
 	    step_before(process, count, next) == before)
 		end = (int64_t)next->begin;
 	steps = model_room(process->steps, process->step_count, sizeof *steps);
-	if (steps == NULL)
+	if (steps == NULL) {
+		process->steps_beyond++;
 		return;
+	}
 	process->steps = steps;
 	steps[process->step_count++] = (struct step){.time_ns = begin,
 						     .end_ns = end,
@@ -181,6 +185,7 @@ int updates_make_steps(const struct updates *updates, struct process *process)
 	for (size_t i = 0; i < updates->count; i++)
 		if (is_outside(process, count, &updates->rounds[i]))
 			add_step(updates, i, count, process);
+	process->steps_beyond += updates->beyond;
 	qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
 	for (size_t i = 0; i < process->step_count; i++)
 		process->steps[i].number = i + 1;

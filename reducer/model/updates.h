@@ -29,7 +29,7 @@ struct update_thread {
 struct updates {
 	struct update_thread *threads;
 	struct update_round *rounds; /* by their ends */
-	size_t count;
+	size_t count, beyond; /* beyond: found no room */
 };
 
 /* Returns -1 without memory; updates_free in either case. A thread is known by its first stream. */
