@@ -3,6 +3,7 @@
 #include "preload/cuda_real.h"
 
 #include "collectors/loader.h"
+#include "collectors/modules.h"
 #include "preload/cupti.h"
 #include "preload/dynamic.h"
 #include "preload/objects.h"
@@ -70,11 +71,26 @@ static struct span span_of(const struct link_map *map, uintptr_t base)
 	return (struct span){base, end - base};
 }
 
+/* Goes through all symbols of the object: before glibc 2.35 alone. */
+static __attribute__((noinline)) const struct link_map *ask_for_object(const void *address)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+}
+
+static const struct link_map *object_of(const void *address)
+{
+	const char *unused;
+	const struct link_map *map = tfp_modules_object(address, &unused);
+
+	return map ? map : ask_for_object(address);
+}
+
 static int is_ourselves(const void *function)
 {
-	Dl_info theirs, ours;
-
-	return dladdr(function, &theirs) && dladdr((const void *)&tfp_cuda_find, &ours) && theirs.dli_fbase == ours.dli_fbase;
+	return object_of(function) == object_of((const void *)&tfp_cuda_find);
 }
 
 /* In the object of that name and in those it needs, also where a signpost there leads through us; NULL = none but us. */
@@ -88,13 +104,11 @@ static void *find_in(const char *path, const char *name, const char *version)
 /* Whether the object that defines it gives `function` no version (TensorFlow has such functions, which load CUDA when they are called). */
 static __attribute__((noinline)) int is_unversioned(const void *function, const char *name)
 {
-	struct link_map *map = NULL;
+	const struct link_map *map = object_of(tfp_cupti_unsigned((void *)(uintptr_t)function));
 	struct tfp_dynamic object;
 	const ElfW(Sym) *entry;
-	Dl_info info;
 
-	function = tfp_cupti_unsigned((void *)(uintptr_t)function);
-	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !tfp_dynamic_read(&object, map->l_addr, map->l_ld))
+	if (!map || !tfp_dynamic_read(&object, map->l_addr, map->l_ld))
 		return 0;
 	entry = tfp_dynamic_entry(&object, name);
 	return entry && (!object.versions || object.versions[entry - (const ElfW(Sym) *)object.symbols] <= VER_NDX_GLOBAL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real functions behind the GPU hooks.
+ * The real functions behind the GPU hooks, and behind those of PyTorch and TensorFlow.
  *
  * Two runtimes may share a process (two releases, each behind the libraries that were built for it), and either may come
  * after us or never. So the answer depends on who asks: what follows us in the global search order, then the object that the caller's

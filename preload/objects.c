@@ -8,15 +8,12 @@
 #include "writer/sys.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <stddef.h>
 
 #pragma weak dladdr /* guard.h says why */
 
 #define PATH_ROOM 4096 /* PATH_MAX */
-
-_Atomic int tfp_object_has_copies;
 
 void *tfp_object_find(const char *name)
 {
@@ -109,23 +106,4 @@ void *tfp_object_exports(const struct tfp_object *object, const char *name)
 	struct tfp_dynamic tables;
 
 	return tfp_dynamic_read(&tables, object->bias, object->section) ? tfp_dynamic_symbol(&tables, name) : NULL;
-}
-
-static void *other_than(const void *ours, void *object, const char *name)
-{
-	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
-
-	return symbol == ours ? NULL : symbol;
-}
-
-void *tfp_object_real(const char *name, const void *caller, const void *ours, const char *const *prefixes)
-{
-	int error = errno;
-	const char *path = tfp_object_of(caller);
-	void *symbol = other_than(ours, path ? tfp_object_find(path) : NULL, name);
-
-	for (; !symbol && *prefixes; prefixes++)
-		symbol = other_than(ours, tfp_object_search(*prefixes), name);
-	errno = error;
-	return symbol;
 }

@@ -10,6 +10,7 @@
 
 #include "collectors/heap.h"
 #include "preload/caller.h"
+#include "preload/cuda_real.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -23,23 +24,18 @@
 
 #pragma weak on_exit /* guard.h says why */
 
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	static struct tfp_cuda_slot slot_##name; \
+	typedef type real_##name parameters; \
+	TFP_EXPORT type name parameters;
 #include "collectors/tables/pytorch.def"
 #undef TFP_HOOK
 
 #define TRIES 64u /* calls of memoryProfilingEnabled at which libtorch_cpu is looked for; libc10 comes just before it */
 
-/* The real functions. Written by whoever needs one first; every thread finds the same. */
-static struct {
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
-#include "collectors/tables/pytorch.def"
-#undef TFP_HOOK
-} real;
-
-/* Where the functions of the table are. */
-static const char *const libraries[] = {"libc10.so", "libc10_cuda.so", NULL};
-
-#define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
+/* As the caller means it; it lies in a library that is loaded for itself alone. */
+#define REAL(name) REAL_OF(name)
+#define REAL_OF(name) ((real_##name *)tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0)))
 
 /* Not only steps and ranges of the host's own. */
 static inline int wants_ops(void)

@@ -11,6 +11,7 @@
 #include "collectors/iterators.h"
 #include "collectors/returned.h"
 #include "preload/caller.h"
+#include "preload/cuda_real.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -19,28 +20,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	static struct tfp_cuda_slot slot_##name; \
+	typedef type real_##name parameters; \
+	TFP_EXPORT type name parameters;
 #include "collectors/tables/tensorflow.def"
 #undef TFP_HOOK
 
 #define FRAMEWORK "libtensorflow_framework.so.2"
 #define TSL(rest) "_ZN3tsl8profiler" rest
 
-/* The real functions. Written by whoever needs one first; every thread finds the same. */
+/* Further functions, which return a string: collectors/returned.h. Written by whoever attaches. */
 static struct {
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
-#include "collectors/tables/tensorflow.def"
-#undef TFP_HOOK
-	void *(*allocator_name)(void *result, const void *self); /* these three return a string: collectors/returned.h */
+	void *(*allocator_name)(void *result, const void *self);
 	void *(*describe_iterator)(void *result, void *self);
 	void *(*trace_string)(void *result, const void *op, const void *context, unsigned char is_verbose);
 } real;
 
-/* Where the functions of the table are. */
-static const char *const libraries[] = {FRAMEWORK, "libtensorflow_cc.so.2", NULL};
-
-#define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
-#define LOADING(name) TFP_OBJECT_REAL_LOADING(real.name, name, libraries)
+/* As the caller means it; it lies in a library that is loaded for itself alone. */
+#define REAL(name) REAL_OF(name)
+#define REAL_OF(name) ((real_##name *)tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0)))
 
 static inline int is_wanted(void)
 {
@@ -179,7 +178,7 @@ static __attribute__((noinline)) void meet(void)
 /* TensorFlow's second library calls this from its constructors: the first one is there by then. */
 void REGISTER(void *factory)
 {
-	void (*next)(void *) = LOADING(REGISTER);
+	void (*next)(void *) = REAL(REGISTER);
 
 	if (is_wanted() && !tfp_tensorflow_is_settled())
 		meet();
