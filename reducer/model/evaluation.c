@@ -11,6 +11,7 @@
  */
 #include "reducer/model/learning.h"
 #include "reducer/model/scan.h"
+#include "reducer/model/skips.h"
 #include "reducer/model/trainings.h"
 #include "reducer/model/turns.h"
 #include "reducer/model/windows.h"
@@ -27,12 +28,6 @@
 struct pass {
 	size_t step; /* that began with the last of them; NO_STEP = none is open */
 	size_t stream;
-};
-
-/* A step ended at that time that nobody recorded: a GradScaler left out its Optimizer.step, or its optimizer did not count yet. */
-struct skip {
-	uint64_t time;
-	uint32_t thread;
 };
 
 /*
@@ -382,35 +377,6 @@ static void join_passes(struct evaluation *taken)
 		turns_count_again(process);
 }
 
-/* A skipped batch is a step as any other: of the one that it was part of it is the front, and what is left begins behind it. */
-static void split_skipped(struct evaluation *taken)
-{
-	struct process *process = taken->scan->process;
-
-	for (size_t k = 0; k < taken->skip_count; k++) {
-		struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
-		size_t at = process->step_count;
-		if (steps == NULL) {
-			process->steps_beyond += taken->skip_count - k;
-			break;
-		}
-		process->steps = steps;
-		while (at > 0 && !(steps[at - 1].source == SOURCE_record_function && steps[at - 1].is_chosen &&
-				   steps[at - 1].thread == taken->skips[k].thread && steps[at - 1].time_ns < (int64_t)taken->skips[k].time))
-			at--;
-		if (at == 0)
-			continue; /* it was before the first */
-		memmove(&steps[at + 1], &steps[at], (process->step_count++ - at) * sizeof *steps);
-		steps[at] = steps[at - 1];
-		steps[at].time_ns = steps[at - 1].end_ns = (int64_t)taken->skips[k].time;
-		steps[at - 1].turns = 0;
-		for (size_t p = 0; p < taken->count; p++)
-			taken->periods[p].step += taken->periods[p].step != NO_STEP && taken->periods[p].step >= at;
-	}
-	if (taken->skip_count > 0)
-		turns_count_again(process);
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct step *one = a, *other = b;
@@ -580,7 +546,9 @@ static int finish(void *state)
 	join_passes(taken);
 	turns_join(taken->scan->process, taken->periods, taken->count);
 	move_first(taken);
-	split_skipped(taken);
+	skips_split(taken->scan->process, taken->skips, taken->skip_count, taken->periods, taken->count);
+	if (taken->skip_count > 0)
+		turns_count_again(taken->scan->process);
 	split_evaluation(taken);
 	return 0;
 }
