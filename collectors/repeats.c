@@ -106,7 +106,8 @@ static void begin_anew(const void *thread)
 {
 	seen.thread = thread;
 	seen.votes = 0;
-	seen.made = seen.kinds_used = seen.anchor = 0;
+	seen.made = seen.kinds_used = 0;
+	seen.anchor = 0;
 	seen.is_settled = 0;
 	for (uint32_t i = 0; i < KINDS; i++)
 		seen.kinds[i] = (struct kind){0};

@@ -165,7 +165,7 @@ static void leave_out_guesses(struct process *process)
 		}
 	}
 	for (size_t i = 0; i < process->step_count; i++)
-		if (process->steps[i].source == SOURCE_repeats && (i < from || i >= to))
+		if ((i < from || i >= to) && process->steps[i].source == SOURCE_repeats)
 			process->steps[i].is_chosen = false;
 }
 
