@@ -337,7 +337,8 @@ static int by_percent(const void *a, const void *b)
 }
 
 /* "First of all: the devices rest in 80.0 % of the step time because of the host: ...". Returns the table that shows most of it. */
-static const char *put_host_bound(struct text *sentence, const struct judged *judged, const struct request *request, const char *time)
+static const char *put_host_bound(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
+				  const struct request *request, const char *time)
 {
 	struct host_part parts[] = {{judged->host, "in ops and calls", "op_stats"}, {0, "", ""}, {0, "", ""}};
 	bool is_first = true;
@@ -360,19 +361,18 @@ static const char *put_host_bound(struct text *sentence, const struct judged *ju
 	for (size_t a = 0; a < AREAS; a++)
 		if (judged->levels[a] == LEVEL_HIGH && areas[a].value != VALUE_KERNEL_LAUNCH && areas[a].value != VALUE_OTHER)
 			text_format(sentence, " %.1f %% more %s.", judged->percent[a], areas[a].what);
-	text_string(sentence, " What feeds them: a larger batch; fewer and larger kernels (compiled steps, CUDA graphs, fused "
-			      "optimizers); no .item() in each step.");
+	verdict_say_feeding(sentence, rows, request);
 	return parts[0].next;
 }
 
 /* What stands out, and how much computes. Returns the table to open next. */
-static const char *put_worst(struct text *sentence, const struct judged *judged, const struct request *request,
-			     const struct devices *devices, const char *time)
+static const char *put_worst(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
+			     const struct request *request, const struct devices *devices, const char *time)
 {
 	const struct area *worst = judged->worst == AREAS ? NULL : &areas[judged->worst];
 
 	if (judged->host_bound > 0)
-		return put_host_bound(sentence, judged, request, time);
+		return put_host_bound(sentence, judged, rows, request, time);
 	if (!worst) {
 		text_string(sentence, "No part of the time stands out");
 	} else {
@@ -402,7 +402,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	bool has_waited;
 
 	verdict_say_failed(&sentence, request);
-	next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
+	next = put_worst(&sentence, judged, rows, request, devices, times[rows->kind]);
 
 	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER) {
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);

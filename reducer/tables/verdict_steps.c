@@ -10,11 +10,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LONG_LEAST 20	 /* judged steps of the process: of fewer a median says little */
 #define LONG_TIMES 10	 /* as long as their median */
 #define LONG_SHARE 0.1	 /* of their time */
 #define LONG_PART 0.5	 /* of its time one thing */
+#define COPY_TO_HOST 2	 /* device_copy.kind */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
 uint64_t verdict_time_without_devices(const struct step_rows *rows)
@@ -209,4 +211,56 @@ void verdict_say_longest(struct text *sentence, const struct step_rows *rows, co
 		text_format(sentence, " (-t step_stats).");
 		return;
 	}
+}
+
+/* What is done already of what is usually advised, by what devices did: names of kernels, graphs, copies. */
+struct done {
+	bool has_graphs, is_fused, is_compiled;
+	uint64_t read_back; /* copies to the host */
+};
+
+static void look_at_names(struct done *done, const struct gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->name_count; i++) {
+		const char *name = gpu->names[i];
+		done->is_fused |= strstr(name, "FusedOptimizer") != NULL || strstr(name, "FusedAdam") != NULL;
+		done->is_compiled |= strncmp(name, "triton_", 7) == 0 || strstr(name, "_fusion") != NULL; /* TorchInductor's, XLA's */
+	}
+}
+
+static struct done done_by(const struct request *request)
+{
+	struct done done = {0};
+
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		const struct gpu *gpu = request_wants_process(request, process) ? process->gpu : NULL;
+		if (!gpu)
+			continue;
+		look_at_names(&done, gpu);
+		for (size_t i = 0; i < gpu->graph_count; i++)
+			done.has_graphs |= gpu->graphs[i].launches > gpu->graphs[i].failed;
+		for (size_t i = 0; i < gpu->copy_count; i++)
+			done.read_back += gpu->copies[i].kind == COPY_TO_HOST ? gpu->copies[i].occurrences : 0;
+	}
+	return done;
+}
+
+void verdict_say_feeding(struct text *sentence, const struct step_rows *rows, const struct request *request)
+{
+	struct done done = done_by(request);
+	const struct {
+		bool is_done;
+		const char *what;
+	} means[] = {{done.is_compiled, "compiled steps"}, {done.has_graphs, "CUDA graphs"}, {done.is_fused, "fused optimizers"}};
+	const char *between = " (", *end = "";
+
+	text_string(sentence, " What feeds them: a larger batch; fewer and larger kernels");
+	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++)
+		if (!means[i].is_done) {
+			text_format(sentence, "%s%s", between, means[i].what);
+			between = ", ";
+			end = ")";
+		}
+	text_format(sentence, "%s%s.", end, done.read_back >= rows->count ? "; no .item() in each step" : "");
 }

@@ -41,4 +41,7 @@ void verdict_say_between(struct text *sentence, const struct step_rows *rows, co
 /* Steps that did not wait for what they dispatched say little. */
 void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request);
 
+/* What feeds devices that rest because of the host, without what the run is seen to do already. */
+void verdict_say_feeding(struct text *sentence, const struct step_rows *rows, const struct request *request);
+
 #endif
