@@ -79,7 +79,7 @@ struct group {
 	enum unit_kind kind;
 	bool is_folded, overlaps; /* overlaps: on one thread */
 	uint32_t first;		  /* of a folded one: the group of its first name, or GROUP_NONE */
-	uint64_t count, ns;
+	uint64_t count, ns, longest_ns;
 	int64_t last_start_ns, first_end_ns;
 	uint32_t before_thread; /* of the one before, in the order of compare_roots: its thread, */
 	int64_t before_end_ns;	/* and its end */
@@ -152,6 +152,7 @@ static void add_to(struct roots *roots, uint32_t at, const struct span *span)
 		return;
 	group->count++;
 	group->ns += span->duration_ns;
+	group->longest_ns = span->duration_ns > group->longest_ns ? span->duration_ns : group->longest_ns;
 	group->last_start_ns = span->start_ns > group->last_start_ns ? span->start_ns : group->last_start_ns;
 	group->first_end_ns = end < group->first_end_ns ? end : group->first_end_ns;
 }
@@ -248,12 +249,20 @@ static int compare_starts(const void *a, const void *b)
 	return one->thread < other->thread ? -1 : one->thread > other->thread;
 }
 
+/* One that was held up (its thread had no processor) is no sign of what the others are. */
+static double share_of(const struct roots *roots, const struct group *group)
+{
+	uint64_t all = roots->outermost_ns > group->longest_ns ? roots->outermost_ns - group->longest_ns : 0;
+
+	return all ? (double)(group->ns - group->longest_ns) / (double)all : 1;
+}
+
 static void take_roots(struct units *units, const struct roots *roots, size_t group)
 {
 	const struct root *last = NULL;
 
 	units->kind = roots->groups[group].kind;
-	units->share = roots->outermost_ns ? (double)roots->groups[group].ns / (double)roots->outermost_ns : 1;
+	units->share = share_of(roots, &roots->groups[group]);
 	units->name =
 		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
