@@ -33,7 +33,7 @@ struct units {
 	struct unit *items; /* by thread, then start */
 	size_t count;
 	char *name;   /* of requests and calls: what repeats; NULL = none */
-	double share; /* of requests, without the longest: their part of what ops and ranges took outermost; above 1 where some ran beside others */
+	double share; /* of requests but the longest: their part of what ops and ranges took outermost; above 1 where some ran at once */
 };
 
 /* The units of one process: steps, else requests or calls, else the process as a whole; see enum unit_kind. units_free after it. */
