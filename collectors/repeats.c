@@ -35,7 +35,8 @@ struct candidate {
 _Atomic uint32_t tfp_repeats_is_wanted;
 
 /*
- * Kept across fork. Written by who holds `is_taken`, but for `votes`. Whoever meets another one in here leaves its word out: a handler, or
+ * Kept across fork. Written by who holds `is_taken`, but for `votes` and `is_other`.
+ * Whoever meets another one in here leaves its word out: a handler, or
  * before there is an anchor another thread.
  */
 static struct {
@@ -48,7 +49,7 @@ static struct {
 	uint32_t anchor_count;		   /* how often it had come when it was found, */
 	uint64_t anchor_since;		   /* when that was, */
 	uint32_t anchor_made;		   /* and its place in the sequence */
-	int is_other;			   /* it has not begun a step yet */
+	_Atomic int is_other;		   /* it has not begun a step yet */
 	uint16_t ring[RING];		   /* kinds, by their place + 1; 0 = not told apart */
 	struct kind kinds[KINDS];
 	struct candidate candidates[CANDIDATES];
@@ -164,8 +165,10 @@ static int takes_over(uint32_t length, uint32_t anchor, uint64_t now, uint64_t s
 {
 	const struct kind *old = &seen.kinds[seen.anchor - 1];
 
-	if (seen.is_settled || is_past(length))
-		return is_past(length);
+	int past = is_past(length);
+
+	if (past || seen.is_settled)
+		return past;
 	return seen.kinds[anchor - 1].count * RARER <= old->count &&
 	       now - seen.anchor_since < (uint64_t)(old->count - seen.anchor_count + 1) * (second / SHORT_PART);
 }
@@ -288,9 +291,8 @@ void tfp_repeats_call(struct tfp_thread *thread, uint64_t call)
 	uint64_t step = tfp_repeats_step(thread, word, tfp_now(), tfp_state->second_ticks), last = tfp_window_last_step();
 	if (step == 0)
 		return;
-	if (seen.is_other)
+	if (__atomic_exchange_n((int *)&seen.is_other, 0, __ATOMIC_RELAXED))
 		tfp_window_other_loop();
-	seen.is_other = 0;
 	tfp_step_begin(TFP_FROM_repeats, step, 0);
 	if (tfp_window_is_at_step())
 		tfp_repeats_settle();

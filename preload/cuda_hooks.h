@@ -18,9 +18,6 @@
 #define TFP_CUDA_NO_RUNTIME 35 /* cudaErrorInsufficientDriver */
 #define TFP_CUDA_NO_DRIVER 3   /* CUDA_ERROR_NOT_INITIALIZED */
 
-/* As the real function means the call: the code that it will return to us is not the caller's, so it is found here. */
-#define TFP_CUDA_REAL(name) tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0))
-
 #define TFP_CUDA_SLOT(function) static struct tfp_cuda_slot slot_##function;
 #define TFP_CUDA_ROW(number, function, library, kind, names) \
 	TFP_CUDA_SLOT(function) \

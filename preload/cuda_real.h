@@ -51,4 +51,8 @@ void tfp_cuda_asked(int error);
 /* After a dlclose: what was found in objects that are gone is forgotten. */
 void tfp_cuda_unloaded(void);
 
+/* Within the hook of that name alone, whose slot_... and real_... (its type) are there: the function that its caller means; NULL = none. */
+#define TFP_CUDA_REAL(name) tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0))
+#define TFP_REAL(name) ((real_##name *)TFP_CUDA_REAL(name))
+
 #endif

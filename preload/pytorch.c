@@ -34,8 +34,7 @@
 #define TRIES 64u /* calls of memoryProfilingEnabled at which libtorch_cpu is looked for; libc10 comes just before it */
 
 /* As the caller means it; it lies in a library that is loaded for itself alone. */
-#define REAL(name) REAL_OF(name)
-#define REAL_OF(name) ((real_##name *)tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0)))
+#define REAL(name) TFP_REAL(name) /* a name may be a macro: here it is read */
 
 /* Not only steps and ranges of the host's own. */
 static inline int wants_ops(void)

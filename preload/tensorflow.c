@@ -38,8 +38,7 @@ static struct {
 } real;
 
 /* As the caller means it; it lies in a library that is loaded for itself alone. */
-#define REAL(name) REAL_OF(name)
-#define REAL_OF(name) ((real_##name *)tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0)))
+#define REAL(name) TFP_REAL(name) /* a name may be a macro: here it is read */
 
 static inline int is_wanted(void)
 {

@@ -223,7 +223,7 @@ static void look_at_names(struct done *done, const struct gpu *gpu)
 {
 	for (size_t i = 0; i < gpu->name_count; i++) {
 		const char *name = gpu->names[i];
-		done->is_fused |= strstr(name, "FusedOptimizer") != NULL || strstr(name, "FusedAdam") != NULL;
+		done->is_fused |= strstr(name, "FusedOptimizer") != NULL; /* PyTorch's */
 		done->is_compiled |= strncmp(name, "triton_", 7) == 0 || strstr(name, "_fusion") != NULL; /* TorchInductor's, XLA's */
 	}
 }

@@ -23,6 +23,14 @@ static void begin(size_t count, unsigned source)
 			.time_ns = 1000 + (int64_t)i * 100, .end_ns = TIME_UNKNOWN, .number = i, .thread = 1, .source = source};
 }
 
+/* Steps found while the program ran: a loop from the fourth round on, and one from `number` on behind its `first` steps. */
+static void begin_loops(size_t count, size_t first, uint64_t number)
+{
+	begin(count, SOURCE_repeats);
+	for (size_t i = 0; i < count; i++)
+		steps[i].number = i < first ? i + 4 : i - first + number;
+}
+
 static void only_the_most_trusted_count(void **state)
 {
 	(void)state;
@@ -70,9 +78,7 @@ static void a_long_pause_is_in_no_step(void **state)
 static void guesses_that_were_given_up_are_left_out(void **state)
 {
 	(void)state;
-	begin(47, SOURCE_repeats);
-	for (size_t i = 0; i < 47; i++)
-		steps[i].number = i < 27 ? i + 4 : i - 27 + 5;
+	begin_loops(47, 27, 5);
 	step_choice(&process);
 	for (size_t i = 0; i < 47; i++)
 		assert_int_equal(steps[i].is_chosen, i >= 27);
@@ -103,9 +109,7 @@ static void an_end_of_pytorch_is_of_its_own_thread(void **state)
 static void guesses_of_a_short_loop_behind_are_left_out(void **state)
 {
 	(void)state;
-	begin(327, SOURCE_repeats);
-	for (size_t i = 0; i < 327; i++)
-		steps[i].number = i < 300 ? i + 4 : i - 300 + 4;
+	begin_loops(327, 300, 4);
 	step_choice(&process);
 	for (size_t i = 0; i < 327; i++) {
 		assert_int_equal(steps[i].is_chosen, i < 300);
@@ -120,9 +124,7 @@ static void guesses_that_a_window_opened_for_are_kept(void **state)
 
 	(void)state;
 	for (size_t window_count = 0; window_count <= 4; window_count += 2) {
-		begin(39, SOURCE_repeats);
-		for (size_t i = 0; i < 39; i++)
-			steps[i].number = i < 27 ? i + 4 : i - 27 + 4;
+		begin_loops(39, 27, 4);
 		process.windows = windows;
 		process.window_count = window_count;
 		step_choice(&process);
@@ -138,9 +140,7 @@ static void guesses_that_lasted_much_longer_need_no_window(void **state)
 	struct window windows[] = {{.time_ns = 1100, .is_open = 1}, {.time_ns = 1300}};
 
 	(void)state;
-	begin(327, SOURCE_repeats);
-	for (size_t i = 0; i < 327; i++)
-		steps[i].number = i < 8 ? i + 4 : i - 8 + 4;
+	begin_loops(327, 8, 4);
 	process.windows = windows;
 	process.window_count = 2;
 	step_choice(&process);
