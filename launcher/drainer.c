@@ -271,12 +271,14 @@ static void scan(struct drainer *drainer)
 		wait_for_hole(drainer, hole, next);
 }
 
-/* Whether KEEP_FREE forbids a log of that length. Pairs with tfp_spare_forbids. */
-static int is_crowded(struct drainer *drainer, uint64_t end)
+/* Whether KEEP_FREE forbids that the log, which ends at `old`, grows by so much. Pairs with tfp_spare_forbids. */
+static int is_crowded(struct drainer *drainer, uint64_t old, uint64_t bytes)
 {
+	uint64_t end = old + bytes;
+
 	if (!drainer->spare_bytes || end <= drainer->spare_end)
 		return 0;
-	if (tfp_spare_is_short("", drainer->file, drainer->spare_bytes))
+	if (tfp_spare_is_short("", drainer->file, drainer->spare_bytes + bytes))
 		return 1;
 	drainer->spare_end = end + tfp_spare_step(drainer->spare_bytes);
 	return 0;
@@ -287,7 +289,7 @@ static uint64_t reserve(struct drainer *drainer, uint64_t bytes)
 {
 	uint64_t old = __atomic_load_n(&drainer->live->file_end, __ATOMIC_RELAXED), start;
 
-	if (is_crowded(drainer, old + bytes))
+	if (is_crowded(drainer, old, bytes))
 		return 0;
 	do {
 		start = (old + 7) & ~UINT64_C(7);

@@ -131,7 +131,7 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment,
 {
 	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
 
-	if (kept_free && tfp_spare_forbids(log, old + bytes, tfp_origin.descriptor))
+	if (kept_free && tfp_spare_forbids(log, old, bytes, tfp_origin.descriptor))
 		return 0;
 	do {
 		start = (old + alignment - 1) & ~(alignment - 1);

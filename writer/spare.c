@@ -29,14 +29,15 @@ int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept)
 	return system.f_blocks && (uint64_t)system.f_bavail * (uint64_t)system.f_bsize < kept;
 }
 
-int tfp_spare_forbids(struct tfp_log *log, uint64_t end, long descriptor)
+int tfp_spare_forbids(struct tfp_log *log, uint64_t old, uint64_t bytes, long descriptor)
 {
+	uint64_t end = old + bytes;
 	int is_short = 0;
 
 	if (!log->spare_bytes || log->is_wrapping)
 		return 0;
 	if (end > __atomic_load_n(&log->spare_end, __ATOMIC_RELAXED)) {
-		is_short = tfp_spare_is_short(log->path, descriptor, log->spare_bytes);
+		is_short = tfp_spare_is_short(log->path, descriptor, log->spare_bytes + bytes);
 		if (!is_short)
 			__atomic_store_n(&log->spare_end, end + tfp_spare_step(log->spare_bytes), __ATOMIC_RELAXED);
 	}

@@ -30,7 +30,10 @@ uint64_t tfp_spare_bytes(long descriptor, uint64_t wanted);
 /* Whether less than `kept` bytes are free where the file `path` lies, or, where no name leads there, `descriptor`; a pipe has no disk. */
 int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept);
 
-/* Whether the log, whose number is perhaps `descriptor`, may not end at `end`; log->is_crowded says so until it may again. Any context. */
-int tfp_spare_forbids(struct tfp_log *log, uint64_t end, long descriptor);
+/*
+ * Whether the log, which ends at `old` and whose number is perhaps `descriptor`, may not grow by so many bytes, which are free still;
+ * log->is_crowded says so until it may again. Any context.
+ */
+int tfp_spare_forbids(struct tfp_log *log, uint64_t old, uint64_t bytes, long descriptor);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * Rule: what cannot be told forbids nothing.
  */
+#include "writer/log.h"
 #include "writer/spare.h"
 
 #include <fcntl.h>
@@ -42,11 +43,25 @@ static void test_a_disk_is_short_of_more_than_it_has(void **state)
 	close(folder);
 }
 
+/* What the log is about to take is not free any more: it is what is left behind it that counts. */
+static void test_growth_leaves_what_is_kept(void **state)
+{
+	static struct tfp_log log = {.spare_bytes = 1, .path = "."};
+
+	(void)state;
+	assert_true(tfp_spare_forbids(&log, 0, UINT64_MAX / 2, -1));
+	assert_true(log.is_crowded);
+	assert_false(tfp_spare_forbids(&log, UINT64_MAX / 2, 1, -1));
+	assert_false(log.is_crowded);
+	assert_false(tfp_spare_forbids(&log, 0, UINT64_MAX / 2, -1)); /* below what was allowed: not asked again */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_has_no_disk_is_not_short),
 		cmocka_unit_test(test_a_disk_is_short_of_more_than_it_has),
+		cmocka_unit_test(test_growth_leaves_what_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
