@@ -23,7 +23,7 @@ DEPS ?= .deps/$(ARCH)
 # A row of a table may leave out its last fields, which are then 0: clang, and gcc before 12, would say so of each.
 WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wpointer-arith -Wundef $(WERROR) \
 	-Wno-missing-field-initializers $(if $(IS_CLANG),-Wno-string-plus-int)
-CFLAGS ?= $(if $(SAN),-O1,-O2) -g
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # ThreadSanitizer does not follow fences, and gcc says so of each: -Wno-tsan.
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(IS_CLANG),,$(if $(filter thread,$(SAN)),-Wno-tsan))
 BASE = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP
