@@ -90,6 +90,22 @@ const void *tfp_modules_object(const void *address, const char **name)
 	return found.dlfo_link_map; /* not where it starts: of a program with gaps between its segments each has a start of its own */
 }
 
+int tfp_modules_are_told(void)
+{
+	return _dl_find_object != NULL;
+}
+
+const void *tfp_modules_object_around(const void *address, uintptr_t *from, uintptr_t *bytes)
+{
+	struct dl_find_object found;
+
+	if (!find_object((uintptr_t)address, &found))
+		return NULL;
+	*from = (uintptr_t)found.dlfo_map_start;
+	*bytes = (uintptr_t)found.dlfo_map_end - *from;
+	return found.dlfo_link_map;
+}
+
 static uint32_t *bucket_of(struct tfp_modules *modules, const struct dl_find_object *found)
 {
 	return &modules->buckets[((uintptr_t)found->dlfo_map_start >> 12) * 0x9e3779b1u % BUCKETS];

@@ -46,6 +46,12 @@ int tfp_modules_may_write(const void *data, size_t bytes);
  */
 const void *tfp_modules_object(const void *address, const char **name);
 
+/* The same, a struct link_map, and what it has mapped there: all of it, or where other objects may lie between its segments that part. */
+const void *tfp_modules_object_around(const void *address, uintptr_t *from, uintptr_t *bytes);
+
+/* 0: before glibc 2.35, where NULL of the two above says nothing. */
+int tfp_modules_are_told(void);
+
 /*
  * Whether what lies at `pc`, an address of a live stack, is module `id` as far as place and name say. For the time in
  * which an epoch is ending: two files of one name at one place are told apart only afterwards. Any thread, no lock.

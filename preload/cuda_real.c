@@ -16,11 +16,10 @@
 #include <link.h>
 
 #pragma weak dladdr1 /* guard.h says why */
-#pragma weak dladdr
 
 #define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
 #define SLOTS 2048u /* functions: all tables together */
-#define ANYWHERE 8 /* releases of one library in a process */
+#define DRIVER "libcuda.so.1"
 
 /* A function as one calling object means it. Written once, then published by its slot's list; only `size` becomes 0 later. */
 struct tfp_cuda_known {
@@ -71,21 +70,31 @@ static struct span span_of(const struct link_map *map, uintptr_t base)
 	return (struct span){base, end - base};
 }
 
-/* Goes through all symbols of the object: before glibc 2.35 alone. */
-static __attribute__((noinline)) const struct link_map *ask_for_object(const void *address)
+/* Goes through all symbols of the object, under the loader's lock: before glibc 2.35 alone, and of what is no object's. */
+static __attribute__((noinline)) const struct link_map *ask_for_object(const void *address, struct span *span)
 {
 	struct link_map *map = NULL;
 	Dl_info info;
 
-	return dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return NULL;
+	*span = span_of(map, (uintptr_t)info.dli_fbase);
+	return map;
+}
+
+/* *span: what the object has mapped there; untouched where no object is. */
+static const struct link_map *object_at(const void *address, struct span *span)
+{
+	const struct link_map *map = tfp_modules_object_around(address, &span->from, &span->size);
+
+	return map || tfp_modules_are_told() ? map : ask_for_object(address, span);
 }
 
 static const struct link_map *object_of(const void *address)
 {
-	const char *unused;
-	const struct link_map *map = tfp_modules_object(address, &unused);
+	struct span unused;
 
-	return map ? map : ask_for_object(address);
+	return object_at(address, &unused);
 }
 
 static int is_ourselves(const void *function)
@@ -94,7 +103,7 @@ static int is_ourselves(const void *function)
 }
 
 /* In the object of that name and in those it needs, also where a signpost there leads through us; NULL = none but us. */
-static void *find_in(const char *path, const char *name, const char *version)
+static __attribute__((noinline)) void *find_in(const char *path, const char *name, const char *version)
 {
 	void *function = tfp_loader_symbol_in(path, name, version);
 
@@ -147,44 +156,50 @@ static __attribute__((noinline)) int names(uintptr_t bias, const void *section, 
 }
 
 /*
- * Nobody that the caller is known to reach has it, but it was called: by a library that whoever loaded it has linked for it, by one whose
- * last act the call was, by code made at run time. So some loaded object has it: of the wanted version, or the first.
+ * The one that is meant where that is plain: there is no other, or each has a version and it alone the caller's. The loader is not
+ * asked, whose lock somebody may hold who waits for this very call: a constructor, in a dlopen, for a thread.
  */
-static __attribute__((noinline)) void *find_anywhere(const char *name, const char *version)
+static void *plain(const struct tfp_object_choice *all)
 {
-	struct tfp_object objects[ANYWHERE];
-	unsigned long long changes = 0;
-	int count = tfp_object_exporting(name, objects, ANYWHERE, &changes);
-	const char *has;
-
-	for (int i = 0; version && i < count; i++)
-		if (names(objects[i].bias, objects[i].section, name, &has) && has && tfp_same_text(has, version))
-			return tfp_object_exports(&objects[i], name);
-	return count > 0 ? tfp_object_exports(&objects[0], name) : NULL;
+	if (all->count == 1)
+		return all->is_doubtful ? NULL : all->first;
+	return !all->is_doubtful && all->with_version == all->count && all->of_version == 1 ? all->fit : NULL;
 }
 
-/* Asks the loader. *span: the calling object; of code that it does not know (made at run time) the page. */
-static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
+static __attribute__((noinline)) void *ask_loader(const char *path, int is_named, const char *name, const char *version)
 {
-	const char *path = NULL, *version = NULL;
-	struct link_map *map = NULL;
 	void *function = NULL;
-	int is_named = 0;
-	Dl_info info;
 
-	*span = (struct span){caller & ~(uintptr_t)4095, 4096};
-	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
-		*span = span_of(map, (uintptr_t)info.dli_fbase);
-		path = map->l_name && map->l_name[0] ? map->l_name : NULL; /* the program itself has none: its scope is the global one */
-		is_named = names(map->l_addr, map->l_ld, name, &version);
-	}
 	if (is_named)
 		function = bound(NULL, name, version);
 	if (!function && is_named && path)
 		function = bound(path, name, version);
-	if (!function && !is_named)
-		function = guess(path, name);
-	return function ? function : find_anywhere(name, version);
+	return function || is_named ? function : guess(path, name);
+}
+
+/*
+ * *span: the calling object; of code that is no object's (made at run time) the page. Where nobody that the caller is known to reach has
+ * it, it was called all the same: by a library that whoever loaded it has linked for it, by one whose last act the call was, by code made
+ * at run time. So some loaded object has it: of the wanted version, or the first.
+ */
+static void *look_for(const char *name, uintptr_t caller, struct span *span)
+{
+	struct tfp_object_choice all = {.name = name, .is_behind_us = 1}; /* who calls us has been led past those before us */
+	const char *path = NULL;
+	int is_named = 0;
+
+	*span = (struct span){caller & ~(uintptr_t)4095, 4096};
+	const struct link_map *map = object_at((const void *)caller, span);
+	if (map) {
+		/* The program has none: its scope is the global one. A library before us asks for what lies behind us, not for its own. */
+		path = map->l_name && map->l_name[0] && !tfp_dynamic_is_before_us(map->l_ld) ? map->l_name : NULL;
+		is_named = names(map->l_addr, map->l_ld, name, &all.version);
+	}
+	tfp_object_choose(&all);
+	void *function = plain(&all);
+	if (!function)
+		function = ask_loader(path, is_named, name, all.version);
+	return function ? function : all.fit ? all.fit : all.first;
 }
 
 static void *find_known(struct tfp_cuda_slot *slot, uintptr_t caller)
@@ -240,20 +255,28 @@ void *tfp_cuda_find(struct tfp_cuda_slot *slot, const char *name, uintptr_t call
 
 	if (function || tfp_resolve())
 		return function;
-	function = ask_loader(name, caller, &span);
+	function = look_for(name, caller, &span);
 	if (function)
 		keep(slot, span, function);
 	errno = error;
 	return function;
 }
 
+static __attribute__((noinline)) void *only_in(const struct link_map *map, const char *name)
+{
+	struct tfp_dynamic object;
+
+	return tfp_dynamic_read(&object, map->l_addr, map->l_ld) ? tfp_dynamic_only(&object, name) : NULL;
+}
+
 void *tfp_cuda_sibling(const void *real, const char *name)
 {
 	int error = errno;
-	Dl_info info;
+	const struct link_map *map = object_of(real);
+	void *function = map ? only_in(map, name) : NULL;
 
-	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name, NULL) : NULL;
-
+	if (!function && map && map->l_name)
+		function = find_in(map->l_name, name, NULL);
 	errno = error;
 	return function;
 }
@@ -283,30 +306,41 @@ static void keep_missing(struct tfp_cuda_slot *slot)
 	end_writing();
 }
 
+/* As the loader finds it, who is not asked where nobody has it, or the driver alone. */
+static void *find_in_driver(const char *name)
+{
+	struct tfp_object_choice all = {.name = name, .soname = DRIVER};
+
+	tfp_object_choose(&all);
+	if (all.count == 0)
+		return NULL;
+	void *function = all.count == 1 && all.of_soname ? plain(&all) : NULL;
+	return function ? function : find_in(DRIVER, name, NULL);
+}
+
 void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name)
 {
-	struct link_map *map = NULL;
 	int error = errno;
-	Dl_info info;
+	struct span span;
 
 	if (__builtin_expect(__atomic_load_n(&slot->size, __ATOMIC_ACQUIRE) != 0, 1)) /* pairs with keep_driver */
 		return slot->real;
 	if (tfp_resolve())
 		return NULL;
-	void *function = find_in("libcuda.so.1", name, NULL);
+	void *function = find_in_driver(name);
 	if (!function)
 		keep_missing(slot);
-	else if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
-		keep_driver(slot, span_of(map, (uintptr_t)info.dli_fbase), function);
+	else if (object_at(function, &span))
+		keep_driver(slot, span, function);
 	errno = error;
 	return function;
 }
 
-static int is_mapped(const void *address, uintptr_t base)
+static int is_mapped(uintptr_t address, uintptr_t base)
 {
-	Dl_info info;
+	struct span span;
 
-	return dladdr(address, &info) && (!base || (uintptr_t)info.dli_fbase == base);
+	return object_at((const void *)address, &span) && (!base || span.from == base);
 }
 
 /* Callers and functions still at their places stay; what is gone is never believed again. */
@@ -317,10 +351,10 @@ void tfp_cuda_unloaded(void)
 	if (!filled_count || !begin_writing())
 		return;
 	for (uint32_t i = 0; i < known_count; i++)
-		if (known[i].size && (!is_mapped((void *)known[i].from, known[i].from) || !is_mapped(known[i].real, 0)))
+		if (known[i].size && (!is_mapped(known[i].from, known[i].from) || !is_mapped((uintptr_t)known[i].real, 0)))
 			known[i].size = 0;
 	for (uint32_t i = 0; i < filled_count; i++)
-		if (filled[i]->size && (!is_mapped((void *)filled[i]->from, filled[i]->from) || !is_mapped(filled[i]->real, 0)))
+		if (filled[i]->size && (!is_mapped(filled[i]->from, filled[i]->from) || !is_mapped((uintptr_t)filled[i]->real, 0)))
 			__atomic_store_n(&filled[i]->size, 0, __ATOMIC_RELEASE);
 	end_writing();
 	errno = error;

@@ -8,6 +8,10 @@
  * the call returns to somebody who does not call the function by name, the object and what it needs come first; and what neither has is
  * looked for in all that is loaded. There a release may be taken for another, where several are: then nothing says whose call it was.
  *
+ * Where one object alone has the function, or one alone the version that the caller was linked with, that is it: a constructor may hold the
+ * loader's lock and wait for this call, which without us would be bound without it. Where several could be meant, and before glibc 2.35,
+ * the loader is asked, and the call waits.
+ *
  * Rule: found once for each function and calling object, kept until a dlclose changes what is mapped; never RTLD_DEFAULT,
  * nothing is loaded, the host's dlerror says what it would (collectors/loader.h).
  */

@@ -26,8 +26,10 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 		switch (entry->d_tag) {
 		case DT_SYMTAB: object->symbols = address_of(object->bias, value); break;
 		case DT_STRTAB: object->names = address_of(object->bias, value); break;
+		case DT_SONAME: object->soname = value; break;
 		case DT_VERSYM: object->versions = address_of(object->bias, value); break;
 		case DT_GNU_HASH: object->hash = address_of(object->bias, value); break;
+		case DT_HASH: object->old_hash = address_of(object->bias, value); break;
 		case DT_VERNEED: object->needs = address_of(object->bias, value); break;
 		case DT_VERDEF: object->defines = address_of(object->bias, value); break;
 		case DT_RELA: data->first = address_of(object->bias, value); break;
@@ -45,6 +47,15 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 	return object->symbols && object->names;
 }
 
+/* Whether the symbol of that number is what is looked for. */
+static int is_it(const struct tfp_dynamic *object, uint32_t number, const char *name, int is_default)
+{
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
+	int is_old = object->versions && object->versions[number] & NO_DEFAULT;
+
+	return symbol->st_shndx != SHN_UNDEF && !(is_default && is_old) && tfp_same_text(object->names + symbol->st_name, name);
+}
+
 /* The hash of the GNU table: Bernstein's. */
 static uint32_t hash_of(const char *name)
 {
@@ -55,11 +66,35 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
+/* The hash of the older table, as the System V ABI has it. */
+static uint32_t old_hash_of(const char *name)
+{
+	uint32_t hash = 0;
+
+	while (*name) {
+		hash = (hash << 4) + (unsigned char)*name++;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
+	}
+	return hash;
+}
+
+/* The table: {buckets, symbols}, a bucket each, then the next of the same bucket each. */
+static uint32_t old_number_of(const struct tfp_dynamic *object, const char *name, int is_default, unsigned which)
+{
+	const uint32_t *head = object->old_hash;
+	uint32_t number = head && head[0] ? head[2 + old_hash_of(name) % head[0]] : 0;
+
+	for (; number; number = head[2 + head[0] + number])
+		if (is_it(object, number, name, is_default) && which-- == 0)
+			break;
+	return number;
+}
+
 /*
- * The table: {buckets, first symbol, words of the filter, shift}, the filter, a bucket each, then a word a symbol whose
- * lowest bit ends a chain.
+ * The symbol's number; 0 = none. `which`: 1 = the second of that name. The table: {buckets, first symbol, words of the filter, shift}, the
+ * filter, a bucket each, then a word a symbol whose lowest bit ends a chain.
  */
-static const ElfW(Sym) * entry_of(const struct tfp_dynamic *object, const char *name, int is_default)
+static uint32_t number_of(const struct tfp_dynamic *object, const char *name, int is_default, unsigned which)
 {
 	const uint32_t *head = object->hash, hash = hash_of(name);
 	const ElfW(Addr) *filter;
@@ -67,24 +102,29 @@ static const ElfW(Sym) * entry_of(const struct tfp_dynamic *object, const char *
 	const unsigned bits = 8 * sizeof(*filter);
 
 	if (!head)
-		return NULL;
+		return old_number_of(object, name, is_default, which);
 	filter = (const void *)(head + 4);
 	buckets = (const void *)(filter + head[2]);
 	chain = buckets + head[0];
 	if (!head[0] || !head[2] || !(filter[hash / bits % head[2]] >> hash % bits & 1))
-		return NULL;
+		return 0;
 	uint32_t number = buckets[hash % head[0]];
 	for (; number >= head[1]; number++) {
 		uint32_t word = chain[number - head[1]];
-		const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
-		int is_old = object->versions && object->versions[number] & NO_DEFAULT;
-		int is_it = (word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && !(is_default && is_old);
-		if (is_it && tfp_same_text(object->names + symbol->st_name, name))
-			return symbol;
+		if ((word | 1) == (hash | 1) && is_it(object, number, name, is_default) && which-- == 0)
+			return number;
 		if (word & 1)
 			break;
 	}
-	return NULL;
+	return 0;
+}
+
+/* The first of that name. */
+static const ElfW(Sym) * entry_of(const struct tfp_dynamic *object, const char *name, int is_default)
+{
+	uint32_t number = number_of(object, name, is_default, 0);
+
+	return number ? (const ElfW(Sym) *)object->symbols + number : NULL;
 }
 
 void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
@@ -111,10 +151,11 @@ static const char *name_of_version(const struct tfp_dynamic *object, unsigned nu
 	return NULL;
 }
 
-/* Symbols that are imported stand before those that the hash table holds. */
+/* Symbols that are imported stand before those that the hash table holds; the older table holds all. */
 static const ElfW(Sym) * imported(const struct tfp_dynamic *object, const char *name)
 {
-	const ElfW(Sym) *symbol = object->symbols, *end = symbol + (object->hash ? object->hash[1] : 0);
+	uint32_t count = object->hash ? object->hash[1] : object->old_hash ? object->old_hash[1] : 0;
+	const ElfW(Sym) *symbol = object->symbols, *end = symbol + count;
 
 	while (symbol < end && !(symbol->st_shndx == SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name)))
 		symbol++;
@@ -142,6 +183,16 @@ void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
 	return symbol ? (void *)(object->bias + symbol->st_value) : NULL;
 }
 
+void *tfp_dynamic_only(const struct tfp_dynamic *object, const char *name)
+{
+	uint32_t number = number_of(object, name, 0, 0);
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
+
+	if (!number || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || number_of(object, name, 0, 1))
+		return NULL;
+	return (void *)(object->bias + symbol->st_value);
+}
+
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section)
 {
 	*object = (struct tfp_dynamic){.bias = bias};
@@ -165,6 +216,15 @@ int tfp_dynamic_is_preloaded(void)
 			return 0;
 	}
 	return 1; /* not told */
+}
+
+int tfp_dynamic_is_before_us(const void *section)
+{
+	const struct link_map *loaded = tfp_dynamic_is_preloaded() && &_r_debug ? _r_debug.r_map : NULL;
+
+	while (loaded && loaded->l_ld != _DYNAMIC && loaded->l_ld != section)
+		loaded = loaded->l_next;
+	return loaded && loaded->l_ld == section && section != _DYNAMIC;
 }
 
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)

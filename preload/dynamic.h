@@ -3,7 +3,7 @@
  * Symbols that loaded objects export, read from their own dynamic tables.
  *
  * Rule: calls nothing of the loader: a dlsym that finds nothing makes libc allocate for its message, and dl_iterate_phdr
- * takes a lock. Objects without a GNU hash table are passed over.
+ * takes a lock. Objects without a hash table are passed over.
  */
 #ifndef TFP_PRELOAD_DYNAMIC_H
 #define TFP_PRELOAD_DYNAMIC_H
@@ -16,7 +16,8 @@ struct tfp_dynamic {
 	uintptr_t bias;
 	const void *symbols; /* ElfW(Sym) */
 	const char *names;
-	const uint32_t *hash; /* DT_GNU_HASH; NULL = none */
+	size_t soname; /* where in `names` the object's own is; 0 = it has none */
+	const uint32_t *hash, *old_hash; /* DT_GNU_HASH, DT_HASH; NULL = none */
 	const uint16_t *versions; /* of the symbols; NULL = none */
 	const void *needs, *defines; /* ElfW(Verneed), ElfW(Verdef): what the numbers in `versions` are called; NULL = none */
 	struct tfp_dynamic_relocations {
@@ -47,6 +48,9 @@ void *tfp_dynamic_next(const char *name);
  */
 int tfp_dynamic_is_preloaded(void);
 
+/* Whether the loaded object with that dynamic section lies before us, and we were there from the start. Any time. */
+int tfp_dynamic_is_before_us(const void *section);
+
 /* The tables that a dynamic section tells of; 0 = no symbols. `section`: ElfW(Dyn), in memory. */
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section);
 
@@ -58,6 +62,9 @@ void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name);
  * 0 also where its hash table does not tell. Reads all names that it imports.
  */
 int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const char **version);
+
+/* The function that the object exports by that name; NULL = none, one that its own code has yet to choose, or several versions. */
+void *tfp_dynamic_only(const struct tfp_dynamic *object, const char *name);
 
 /* The address of what the object exports by that name; NULL = nothing. */
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name);

@@ -8,6 +8,7 @@
 #include "preload/cuda_hooks.h"
 #include "preload/dynamic.h"
 #include "preload/environment.h"
+#include "preload/objects.h"
 #include "preload/settings.h"
 #include "writer/records.h"
 #include "writer/sys.h"
@@ -21,6 +22,7 @@
 
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
+#define LOOKS 64u /* calls of a program without a driver that cost 100 ns more each */
 #define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
 
 TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, TFP_GPU_IN_driver, context, "")
@@ -140,10 +142,11 @@ static int has_device(int (*count_devices)(int *))
 /* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. */
 static void start_driver(void)
 {
-	int (*start)(unsigned) = NULL, (*count)(int *) = NULL, works;
+	static struct tfp_cuda_slot of_start, of_count;
+	int (*start)(unsigned) = (int (*)(unsigned))tfp_cuda_driver(&of_start, "cuInit");
+	int (*count)(int *) = start ? (int (*)(int *))tfp_cuda_driver(&of_count, "cuDeviceGetCount") : NULL, works;
 
-	void *driver = tfp_loader_open("libcuda.so.1", RTLD_LAZY);
-
+	void *driver = start ? NULL : tfp_loader_open("libcuda.so.1", RTLD_LAZY);
 	if (driver) {
 		start = (int (*)(unsigned))tfp_loader_symbol(driver, "cuInit");
 		count = (int (*)(int *))tfp_loader_symbol(driver, "cuDeviceGetCount");
@@ -155,6 +158,25 @@ static void start_driver(void)
 	tfp_gpu_attend(0);
 }
 
+/*
+ * Whether CUDA was started since it was told to come to us, as far as a look at the loaded objects tells. Not by opening the driver: the
+ * loader's lock may be with somebody who waits for the call that is about to be made. Who was not seen to start it for so long is asked.
+ */
+static int may_be_started(void)
+{
+	static _Atomic unsigned long long changes;
+	static _Atomic unsigned looks;
+	unsigned long long seen = changes;
+	struct tfp_object driver;
+
+	if (looks >= LOOKS)
+		return 1;
+	looks++;
+	int count = tfp_object_exporting("cuInit", &driver, 1, &seen);
+	changes = seen;
+	return count > 0;
+}
+
 void tfp_injection_attend(void)
 {
 	int nothing = NOTHING, error = errno;
@@ -163,7 +185,7 @@ void tfp_injection_attend(void)
 		tfp_gpu_attend(0);
 	else if (is_awaited() && __atomic_compare_exchange_n((int *)&phase, &nothing, AWAITED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return; /* the call that is about to be made brings CUDA to us; the next one looks whether it did */
-	else
+	else if (phase != AWAITED || may_be_started())
 		start_driver();
 	errno = error;
 }

@@ -71,11 +71,21 @@ struct exports {
 	unsigned long long before, now;
 };
 
+static const void *section_of(const struct dl_phdr_info *info)
+{
+	const void *section = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return section;
+}
+
 static int export(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct exports *exports = context;
 	struct tfp_dynamic tables;
-	const void *section = NULL;
+	const void *section = section_of(info);
 
 	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
 		exports->now = info->dlpi_adds + info->dlpi_subs;
@@ -83,9 +93,6 @@ static int export(struct dl_phdr_info *info, size_t bytes, void *context)
 		exports->count = -1;
 		return 1;
 	}
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
 	if (section == _DYNAMIC || !tfp_dynamic_read(&tables, info->dlpi_addr, section) || !tfp_dynamic_entry(&tables, exports->name))
 		return 0;
 	exports->objects[exports->count++] = (struct tfp_object){info->dlpi_addr, section};
@@ -99,6 +106,45 @@ int tfp_object_exporting(const char *name, struct tfp_object *objects, int room,
 	dl_iterate_phdr(export, &exports);
 	*changes = exports.now;
 	return exports.count;
+}
+
+struct choosing {
+	struct tfp_object_choice *choice;
+	int is_past; /* behind us, or all count */
+};
+
+/* Under the lock: nobody unloads what is read here. */
+static int choose(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+	struct choosing *choosing = context;
+	struct tfp_object_choice *choice = choosing->choice;
+	const void *section = section_of(info);
+	struct tfp_dynamic tables;
+	const char *version;
+
+	(void)bytes;
+	choosing->is_past |= section == _DYNAMIC;
+	if (!choosing->is_past || section == _DYNAMIC || !tfp_dynamic_read(&tables, info->dlpi_addr, section) ||
+	    !tfp_dynamic_entry(&tables, choice->name))
+		return 0;
+	void *only = tfp_dynamic_only(&tables, choice->name), *function = only ? only : tfp_dynamic_symbol(&tables, choice->name);
+	int has_version = tfp_dynamic_names(&tables, choice->name, &version) && version;
+	int fits = has_version && choice->version && tfp_same_text(version, choice->version);
+	choice->count++;
+	choice->is_doubtful |= !only;
+	choice->with_version += has_version;
+	choice->of_version += fits;
+	choice->of_soname += choice->soname && tables.soname && tfp_same_text(tables.names + tables.soname, choice->soname);
+	choice->first = choice->first ? choice->first : function;
+	choice->fit = fits && !choice->fit ? function : choice->fit;
+	return 0;
+}
+
+void tfp_object_choose(struct tfp_object_choice *choice)
+{
+	struct choosing choosing = {choice, !choice->is_behind_us || !tfp_dynamic_is_preloaded()};
+
+	dl_iterate_phdr(choose, &choosing);
 }
 
 void *tfp_object_exports(const struct tfp_object *object, const char *name)

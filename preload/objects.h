@@ -30,9 +30,24 @@ struct tfp_object {
 
 /*
  * The loaded objects that export `name`, less ourselves, `room` of them at most. Returns how many. *changes: how often objects have come
- * or gone; where it is still so, and not 0, nothing is looked at and -1 returned. Takes the loader's lock.
+ * or gone; where it is still so, and not 0, nothing is looked at and -1 returned. Takes the lock of the loader's list.
  */
 int tfp_object_exporting(const char *name, struct tfp_object *objects, int room, unsigned long long *changes);
+
+/* What is looked for among the loaded objects less ourselves, and what was found. */
+struct tfp_object_choice {
+	const char *name, *version, *soname; /* of the function; that the caller wants, and what one may be called; NULL = any */
+	int is_behind_us;		     /* those before us are passed over, where we were preloaded */
+	int count, with_version, of_version, of_soname; /* objects that export it; with a version, with that one, so called */
+	int is_doubtful;   /* one of them has several versions of it, or chooses it when it is looked up */
+	void *first, *fit; /* the first, and the first with the version wanted */
+};
+
+/*
+ * Fills in what was found. Takes the lock of the loader's list, not the loader's own: no code of the host's runs under it but what the
+ * host gives to dl_iterate_phdr; constructors do not.
+ */
+void tfp_object_choose(struct tfp_object_choice *choice);
 
 /* The address of what the object, which is still loaded, exports by that name; NULL = nothing. Asks nobody. */
 void *tfp_object_exports(const struct tfp_object *object, const char *name);
