@@ -193,6 +193,21 @@ void *tfp_dynamic_only(const struct tfp_dynamic *object, const char *name)
 	return (void *)(object->bias + symbol->st_value);
 }
 
+void *tfp_dynamic_version(const struct tfp_dynamic *object, const char *name, const char *version)
+{
+	const ElfW(Sym) *symbols = object->symbols;
+
+	for (unsigned which = 0; object->versions; which++) {
+		uint32_t number = number_of(object, name, 0, which);
+		if (!number)
+			break;
+		const char *has = name_of_version(object, object->versions[number] & VERSION_NUMBER);
+		if (has && tfp_same_text(has, version))
+			return (void *)(object->bias + symbols[number].st_value);
+	}
+	return NULL;
+}
+
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section)
 {
 	*object = (struct tfp_dynamic){.bias = bias};

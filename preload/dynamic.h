@@ -66,6 +66,9 @@ int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const 
 /* The function that the object exports by that name; NULL = none, one that its own code has yet to choose, or several versions. */
 void *tfp_dynamic_only(const struct tfp_dynamic *object, const char *name);
 
+/* The address of what the object exports by that name under that version; NULL = nothing. */
+void *tfp_dynamic_version(const struct tfp_dynamic *object, const char *name, const char *version);
+
 /* The address of what the object exports by that name; NULL = nothing. */
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name);
 

@@ -16,6 +16,7 @@
 #include "preload/dynamic.h"
 #include "preload/environment.h"
 #include "preload/guard.h"
+#include "preload/linked.h"
 #include "preload/path.h"
 #include "preload/python.h"
 #include "preload/real.h"
@@ -350,8 +351,12 @@ TFP_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
 	tfp_cupti_end();
 	tfp_process_ending(TFP_END__EXIT, status);
-	if (tfp_resolve() == 0 && tfp_real.quick_exit)
-		tfp_real.quick_exit(status);
+	if (tfp_resolve() == 0 && tfp_real.quick_exit) {
+		void (*real)(int) = tfp_real.quick_exit;
+		/* Before glibc 2.24 it ran the destructors of the thread's objects. */
+		*(void **)(void *)&real = tfp_linked((void *)real, "quick_exit", __builtin_return_address(0));
+		real(status);
+	}
 	_exit(status);
 }
 

@@ -8,6 +8,7 @@
 
 #include "preload/environment.h"
 #include "preload/guard.h"
+#include "preload/linked.h"
 #include "preload/path.h"
 #include "preload/real.h"
 #include "writer/drain.h"
@@ -72,7 +73,7 @@ static int spawn_as(spawn_real *real, const struct spawn *spawn)
 		pid_t started = 0; \
 \
 		tfp_resolve(); \
-		return spawn_as(tfp_real.name, \
+		return spawn_as((spawn_real *)tfp_linked((void *)tfp_real.name, #name, __builtin_return_address(0)), \
 				&(struct spawn){child ? child : &started, path, actions, attributes, arguments, environment}); \
 	}
 SPAWN(posix_spawn)
