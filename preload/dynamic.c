@@ -251,7 +251,17 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 	return 0;
 }
 
-static void *behind_us(struct tfp_dynamic *object, const char *name, int is_default)
+/* Whether a caller that asks for no version gets glibc's own. */
+static int is_of_glibc(const struct tfp_dynamic *object, const char *name)
+{
+	const char *version;
+
+	return tfp_dynamic_names(object, name, &version) && version && tfp_begins_with(version, "GLIBC_");
+}
+
+enum whose { ANY, ANY_DEFAULT, GLIBCS };
+
+static void *behind_us(struct tfp_dynamic *object, const char *name, enum whose whose)
 {
 	const struct link_map *loaded = first_object();
 
@@ -260,7 +270,9 @@ static void *behind_us(struct tfp_dynamic *object, const char *name, int is_defa
 	for (loaded = loaded ? loaded->l_next : NULL; loaded; loaded = loaded->l_next) {
 		const ElfW(Sym) *symbol = NULL;
 		if (tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld))
-			symbol = entry_of(object, name, is_default);
+			symbol = entry_of(object, name, whose != ANY);
+		if (symbol && whose == GLIBCS && !is_of_glibc(object, name))
+			symbol = NULL;
 		if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
 			return (void *)(object->bias + symbol->st_value);
 	}
@@ -269,12 +281,19 @@ static void *behind_us(struct tfp_dynamic *object, const char *name, int is_defa
 
 void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name)
 {
-	return behind_us(object, name, 0);
+	return behind_us(object, name, ANY);
 }
 
 void *tfp_dynamic_next(const char *name)
 {
 	struct tfp_dynamic unused;
 
-	return behind_us(&unused, name, 1);
+	return behind_us(&unused, name, ANY_DEFAULT);
+}
+
+void *tfp_dynamic_next_of_glibc(const char *name)
+{
+	struct tfp_dynamic unused;
+
+	return behind_us(&unused, name, GLIBCS);
 }

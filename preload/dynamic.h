@@ -41,6 +41,9 @@ void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name);
 /* The same for who asks for no version: the one that new programs are bound to. Where nobody loads or unloads meanwhile. */
 void *tfp_dynamic_next(const char *name);
 
+/* The same, where it is glibc's own: a library between that has one of that name is passed over. */
+void *tfp_dynamic_next_of_glibc(const char *name);
+
 /*
  * Whether we were there when the program started, before its C library: what LD_PRELOAD names. Any time: nothing that lies before
  * either is ever unloaded. What a symbol is bound to would not tell: a position-dependent program has stubs of its own for what it

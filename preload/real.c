@@ -66,12 +66,17 @@ static void *exported(const char *name)
 	return tfp_object_exporting(name, &object, 1, &changes) == 1 ? tfp_object_exports(&object, name) : NULL;
 }
 
-/* Without a lookup, which would take the host's message away before it can be kept. */
+/*
+ * Without a lookup, which would take the host's message away before it can be kept. A library behind us that stands before dlsym (HAMi-core
+ * does) would look for what comes behind itself: what it has, and what lies between, would be passed over.
+ */
 static void begin_loader(void)
 {
 	struct tfp_dynamic unused;
-	void *error = tfp_dynamic_behind(&unused, "dlerror"), *symbol = tfp_dynamic_next("dlsym");
+	void *error = tfp_dynamic_behind(&unused, "dlerror"), *symbol = tfp_dynamic_next_of_glibc("dlsym");
 
+	if (!symbol)
+		symbol = tfp_dynamic_next("dlsym");
 	if (!symbol) /* opened late, by CUDA: nothing lies behind us; or another libc, which shows no list */
 		symbol = exported("dlsym");
 	if (!error)
