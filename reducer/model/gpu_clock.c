@@ -253,3 +253,16 @@ void gpu_clock_near_find(const struct gpu_clock *clock, struct gpu_clock_near *n
 	if (near->length > NEAR_MOST || ns - near->from >= near->length || !(near->slope > 1e-3))
 		near->length = 0; /* gpu_clock_ticks keeps what is too large within bounds */
 }
+
+void gpu_clock_stretch_find(const struct gpu_clock *clock, struct gpu_clock_stretch *stretch, uint64_t ticks)
+{
+	const struct gpu_knot *last = &clock->knots[clock->count - 1], *knot;
+
+	*stretch = (struct gpu_clock_stretch){0};
+	if (ticks < clock->knots[0].ticks || ticks >= last->ticks)
+		return;
+	knot = &clock->knots[segment(clock, ticks, 0)];
+	*stretch = (struct gpu_clock_stretch){
+		.from = knot->ticks, .length = knot[1].ticks - knot->ticks, .ns = knot->ns, .slope = knot->slope};
+	tell_error(clock, (size_t)(knot - clock->knots), 0, &stretch->error);
+}

@@ -87,4 +87,25 @@ static inline uint64_t gpu_clock_ticks_near(const struct gpu_clock *clock, struc
 	return near->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - near->from) / near->slope);
 }
 
+/* The stretch between two readings in which one asked last for device times, once the clock has all its knots. Start from {0}. */
+struct gpu_clock_stretch {
+	uint64_t from, length; /* ticks */
+	uint64_t ns, error;    /* device time at `from`; ns, the same all through the stretch */
+	double slope;	       /* ns a tick */
+};
+
+/* Makes `stretch` that around `ticks`; length 0 before the first knot and behind the last, where gpu_clock_ns must be asked. */
+void gpu_clock_stretch_find(const struct gpu_clock *clock, struct gpu_clock_stretch *stretch, uint64_t ticks);
+
+/* The same as gpu_clock_ns. */
+static inline uint64_t gpu_clock_ns_near(const struct gpu_clock *clock, struct gpu_clock_stretch *stretch, uint64_t ticks, uint64_t *error)
+{
+	if (ticks - stretch->from >= stretch->length)
+		gpu_clock_stretch_find(clock, stretch, ticks);
+	if (stretch->length == 0)
+		return gpu_clock_ns(clock, ticks, error);
+	*error = stretch->error;
+	return stretch->ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - stretch->from) * stretch->slope);
+}
+
 #endif

@@ -114,6 +114,7 @@ struct spans {
 	uint64_t last; /* ticks */
 	struct clock_near near;
 	struct gpu_clock_near near_device;
+	struct gpu_clock_stretch near_called; /* device times of calls */
 	int64_t closed_ns; /* when the last window closed; TIME_UNKNOWN = none has */
 	struct span_again waiting[SPANS_WAITING]; /* for visit_again, told before anything else is */
 	size_t waiting_count;

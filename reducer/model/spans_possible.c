@@ -26,6 +26,6 @@ int spans_is_possible_near(struct spans *spans, const struct span_moment *moment
 	}
 	if (moment->called == UINT64_MAX)
 		return 1;
-	uint64_t begin = gpu_clock_ns(clock, moment->called, &error);
+	uint64_t begin = gpu_clock_ns_near(clock, &spans->near_called, moment->called, &error);
 	return !is_beyond(begin, moment->start, error);
 }

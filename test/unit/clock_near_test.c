@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit test of clock_ns_near and gpu_clock_ticks_near: the same answers as the functions that look for the stretch each time, for
- * times in any order, before, between, at and behind the knots, and for clocks that run backwards. And of clock_fits.
+ * Unit test of clock_ns_near, gpu_clock_ticks_near and gpu_clock_ns_near: the same answers as the functions that look for the
+ * stretch each time, for times in any order, before, between, at and behind the knots, and for clocks that run backwards.
+ * And of clock_fits.
  */
 #include "reducer/model/clock.h"
 #include "reducer/model/gpu_clock.h"
@@ -143,12 +144,35 @@ static void ask_device(unsigned count, bool is_wild)
 	}
 }
 
+/* The other way round: clocks that are set back have one device time for each tick all the same. */
+static void ask_ticks(unsigned count, bool is_wild)
+{
+	struct gpu_knot knots[KNOTS] = {{0}};
+	struct gpu_clock clock = {.knots = knots, .count = count, .room = KNOTS, .ns_per_tick = 0.5, .tail = 0.5, .drift = 1e-4};
+	uint64_t first = 500, time = first, error, near_error;
+	struct gpu_clock_stretch near = {0};
+
+	for (unsigned i = 0; i < count; i++) {
+		knots[i] = (struct gpu_knot){.ticks = i ? knots[i - 1].ticks + 400000000 + chance(1000000) : first,
+					     .ns = UINT64_C(1700000000000000000) + 200000000 * i - (is_wild && i % 7 == 5 ? 900000000 : 0),
+					     .error = (uint32_t)chance(1000),
+					     .slope = 0.5 + (double)chance(1000) / 1e6};
+	}
+	for (unsigned i = 0; i < TIMES; i++) {
+		time = next_time(time, first, 400000000 * (uint64_t)count);
+		assert_int_equal(gpu_clock_ns_near(&clock, &near, time, &near_error), gpu_clock_ns(&clock, time, &error));
+		assert_int_equal(near_error, error);
+	}
+}
+
 static void times_of_devices_are_the_same(void **state)
 {
 	(void)state;
 	for (unsigned count = 1; count <= KNOTS; count += count < 3 ? 1 : 13) {
 		ask_device(count, false);
 		ask_device(count, true);
+		ask_ticks(count, false);
+		ask_ticks(count, true);
 	}
 }
 
