@@ -3,6 +3,10 @@
 #include "reducer/read/batch.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define TAGS_AT_ONCE 8u
+#define SAME_TAGS UINT64_C(0x0101010101010101) /* times a tag: so many of it */
 
 static const uint64_t zeros[BATCH_RECORDS];
 
@@ -76,6 +80,47 @@ struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
 	batch->times[batch->count] = time;
 	batch->rows[batch->count++] = (uint16_t)kind->count++;
 	return kind;
+}
+
+/* Whether so many records are of the kind of the first. */
+static inline int are_alike(const uint8_t *tags)
+{
+	uint64_t word;
+
+	memcpy(&word, tags, TAGS_AT_ONCE);
+	return word == tags[0] * SAME_TAGS;
+}
+
+/* Calls and device records come in long runs; what the heap does changes at each record, in a way that no processor foresees. */
+int batch_number_rows(struct batch *batch, size_t count)
+{
+	const uint8_t *tags = batch->tags;
+	uint16_t next[256] = {0}, *rows = batch->rows;
+	size_t i = 0;
+
+	while (i < count) {
+		size_t end = count - i < TAGS_AT_ONCE ? count : i + TAGS_AT_ONCE;
+
+		if (count - i >= TAGS_AT_ONCE && are_alike(&tags[i])) {
+			uint16_t first = next[tags[i]];
+
+			for (unsigned k = 0; k < TAGS_AT_ONCE; k++)
+				rows[i + k] = (uint16_t)(first + k);
+			next[tags[i]] = (uint16_t)(first + TAGS_AT_ONCE);
+			i = end;
+		}
+		for (; i < end; i++)
+			rows[i] = next[tags[i]]++;
+	}
+	for (size_t tag = 0; tag < 256; tag++) {
+		if (next[tag] == 0)
+			continue;
+		if (batch_kind(batch, (uint8_t)tag) == NULL)
+			return -1;
+		batch->kinds[tag]->count = next[tag];
+	}
+	batch->count = count;
+	return 0;
 }
 
 static uint64_t *present_field(struct batch *batch, struct batch_kind *kind, uint32_t field)

@@ -39,6 +39,9 @@ struct batch_kind *batch_kind(struct batch *batch, uint8_t tag);
 /* Adds a record of that tag; its row is the new kind->count - 1. NULL without memory. Room was made by batch_begin. */
 struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time);
 
+/* Adds the records whose tags and times the caller put at the start of an empty batch: counts rows. Returns -1 without memory. */
+int batch_number_rows(struct batch *batch, size_t count);
+
 /* The values of a field, room for batch->capacity rows, marked present. NULL without memory. */
 uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field);
 

@@ -526,19 +526,7 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 	}
 	if (columns->low_times.end != NULL)
 		add_low(columns, batch, count);
-	for (size_t i = 0; i < count;) { /* run by run of one kind */
-		uint8_t tag = batch->tags[i];
-		struct batch_kind *kind = batch_kind(batch, tag);
-		uint32_t row;
-
-		if (kind == NULL)
-			return -1;
-		for (row = kind->count; i < count && batch->tags[i] == tag; i++)
-			batch->rows[i] = (uint16_t)row++;
-		kind->count = row;
-	}
-	batch->count = count;
-	return 0;
+	return batch_number_rows(batch, count);
 }
 
 /* Whether the next rows of a column all hold column->last; a sparse one goes on by so many rows. */
