@@ -7,17 +7,34 @@
 #define AHEAD 12 /* events between bringing a block's place into the cache and needing it: 12 x 40 ns covers a miss */
 #define GRAIN_NS 2500.0 /* drained times are cut to at most 1024 ns; two such, and some room */
 
+/* How many limits of classes a life of so many ticks has reached. */
+static unsigned limits_reached(const struct pairs *pairs, uint64_t ticks)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < HEAP_LIFE_CLASSES - 2; i++)
+		count += ticks >= pairs->life_limits[i];
+	return count;
+}
+
+static void find_life_limits(struct pairs *pairs, double ticks_per_ns)
+{
+	for (unsigned i = 0; i < HEAP_LIFE_CLASSES; i++) {
+		double ticks = (double)heap_life_limit(i) * ticks_per_ns;
+
+		pairs->life_limits[i] = ticks < 9e18 && i < HEAP_LIFE_CLASSES - 2 ? (uint64_t)ticks : UINT64_MAX;
+	}
+	for (unsigned digits = 1; digits <= 64; digits++)
+		pairs->life_floors[digits] = (uint8_t)limits_reached(pairs, digits == 1 ? 0 : UINT64_C(1) << (digits - 1));
+}
+
 int pairs_begin(struct pairs *pairs, size_t stream_count, double ticks_per_ns, unsigned temporary)
 {
 	*pairs = (struct pairs){.stream_count = stream_count, .temporary = temporary == 0 ? 1 : temporary};
 	if (pairs->temporary > PAIRS_TEMPORARY_MAX)
 		pairs->temporary = PAIRS_TEMPORARY_MAX;
 	pairs->grain = pairs->stamps = (uint64_t)(GRAIN_NS * ticks_per_ns);
-	for (unsigned i = 0; i < HEAP_LIFE_CLASSES; i++) {
-		double ticks = (double)heap_life_limit(i) * ticks_per_ns;
-
-		pairs->life_limits[i] = ticks < 9e18 ? (uint64_t)ticks : UINT64_MAX;
-	}
+	find_life_limits(pairs, ticks_per_ns);
 	tally_begin(&pairs->tally, 1);
 	pairs->streams = calloc(stream_count + 1, sizeof *pairs->streams);
 	pairs->histogram = calloc(1, sizeof *pairs->histogram);
@@ -44,11 +61,10 @@ static unsigned size_class(uint64_t bytes)
 static unsigned life_class(const struct pairs *pairs, uint64_t from, uint64_t to)
 {
 	uint64_t ticks = to < from ? 0 : to - from;
-	unsigned class = 0;
+	unsigned floor = pairs->life_floors[64 - __builtin_clzll(ticks | 1)];
 
-	for (unsigned i = 0; i < HEAP_LIFE_CLASSES - 2; i++) /* all: where to stop cannot be foreseen */
-		class += ticks >= pairs->life_limits[i];
-	return class;
+	/* Each limit is ten times the one before: numbers of as many digits have one at most between them. */
+	return floor + (ticks >= pairs->life_limits[floor]);
 }
 
 /* Some allocators answer a usable size below the request (tcmalloc: 0 for its first block), so slack has a sign. */

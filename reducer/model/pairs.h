@@ -40,6 +40,7 @@ struct pairs {
 	size_t stream_count;
 	struct heap_histogram *histogram;
 	uint64_t life_limits[HEAP_LIFE_CLASSES]; /* in ticks */
+	uint8_t life_floors[65]; /* by binary digits of ticks: how many limits the least number of so many has reached */
 	uint64_t grain;	      /* ticks by which a release may be stamped behind the next allocation of its address */
 	uint64_t last;        /* ticks: of the last block that was added */
 	uint64_t stamps;      /* by which stamps of two threads may be out of order else */

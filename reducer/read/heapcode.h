@@ -58,7 +58,7 @@ void heaplists_free(struct heaplists *lists);
 void heaplists_decode(struct heaplists *lists, const uint8_t *tags, size_t count, const uint64_t *requested, uint64_t *of_alloc,
 		      uint64_t *of_release);
 
-/* A varint; where the codes end, 0. */
+/* A varint, of one or two bytes most often; where the codes end, 0. */
 static inline uint64_t heapcode_varint(const uint8_t **at, const uint8_t *end)
 {
 	uint64_t value = 0;
@@ -66,6 +66,10 @@ static inline uint64_t heapcode_varint(const uint8_t **at, const uint8_t *end)
 
 	if (*at < end && **at < 128)
 		return *(*at)++;
+	if (end - *at >= 2 && (*at)[1] < 128) {
+		*at += 2;
+		return ((*at)[-2] & 127) | (uint64_t)(*at)[-1] << 7;
+	}
 	while (*at < end) {
 		uint8_t byte = *(*at)++;
 
