@@ -70,18 +70,6 @@ struct batch_kind *batch_kind(struct batch *batch, uint8_t tag)
 	return batch->kinds[tag];
 }
 
-struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
-{
-	struct batch_kind *kind = batch_kind(batch, tag);
-
-	if (kind == NULL)
-		return NULL;
-	batch->tags[batch->count] = tag;
-	batch->times[batch->count] = time;
-	batch->rows[batch->count++] = (uint16_t)kind->count++;
-	return kind;
-}
-
 /* Whether so many records are of the kind of the first. */
 static inline int are_alike(const uint8_t *tags)
 {

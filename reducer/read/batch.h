@@ -37,7 +37,17 @@ int batch_begin(struct batch *batch, size_t records);
 struct batch_kind *batch_kind(struct batch *batch, uint8_t tag);
 
 /* Adds a record of that tag; its row is the new kind->count - 1. NULL without memory. Room was made by batch_begin. */
-struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time);
+static inline struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
+{
+	struct batch_kind *kind = batch->kinds[tag] != NULL ? batch->kinds[tag] : batch_kind(batch, tag);
+
+	if (kind == NULL)
+		return NULL;
+	batch->tags[batch->count] = tag;
+	batch->times[batch->count] = time;
+	batch->rows[batch->count++] = (uint16_t)kind->count++;
+	return kind;
+}
 
 /* Adds the records whose tags and times the caller put at the start of an empty batch: counts rows. Returns -1 without memory. */
 int batch_number_rows(struct batch *batch, size_t count);

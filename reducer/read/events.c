@@ -12,6 +12,15 @@
 #define GIVEN_UP "the program gave these records up (TFPROF_FULL=wrap) while its log was read"
 #define LOAD_BYTES 8u /* read at once, whatever the type: so many stand behind the records of a chunk */
 
+/* How the wanted fields of a kind are taken from its raw records. */
+struct raw_kind {
+	uint32_t count, wanted; /* wanted: bit i: field i */
+	struct raw_field {
+		uint64_t mask;
+		uint32_t offset, field;
+	} fields[SCHEMA_FIELDS];
+};
+
 struct events {
 	const struct log *log;
 	struct columns *columns; /* of an events block; NULL = a chunk */
@@ -21,6 +30,7 @@ struct events {
 	struct events_skipped skipped;
 	const uint32_t *fields;  /* of a chunk: those that are wanted, by tag; NULL = all */
 	uint64_t seen[4];	 /* of a chunk: kinds of records that were given, as events_kinds has them */
+	struct raw_kind *kinds[256]; /* by tag; NULL = none was taken yet */
 };
 
 static struct events *fail(struct events *events, uint64_t offset, enum diag_level level, const char *reason)
@@ -113,6 +123,8 @@ void events_close(struct events *events)
 	if (events == NULL)
 		return;
 	columns_close(events->columns);
+	for (size_t tag = 0; events->columns == NULL && tag < 256; tag++)
+		free(events->kinds[tag]);
 	free(events->raw);
 	free(events);
 }
@@ -120,17 +132,6 @@ void events_close(struct events *events)
 const struct events_skipped *events_skipped(const struct events *events)
 {
 	return &events->skipped;
-}
-
-/* A value of that type, lowest byte first as all of the log. */
-static inline uint64_t load(const uint8_t *from, enum schema_type type)
-{
-	static const uint64_t masks[] = {
-		[TYPE_U8] = UINT8_MAX, [TYPE_U16] = UINT16_MAX, [TYPE_U32] = UINT32_MAX, [TYPE_U64] = UINT64_MAX, [TYPE_I64] = UINT64_MAX};
-	uint64_t value;
-
-	memcpy(&value, from, LOAD_BYTES);
-	return value & masks[type];
 }
 
 /* The schema's record at the start of `raw`, or NULL when its bytes make no sense. */
@@ -184,22 +185,47 @@ static int make_fields(struct batch *batch, struct batch_kind *kind, uint32_t wa
 	return 0;
 }
 
+/* The kind of a record whose like was not met before. NULL without memory. */
+static const struct raw_kind *make_raw_kind(struct events *events, const struct schema_record *record)
+{
+	static const uint64_t masks[] = {
+		[TYPE_U8] = UINT8_MAX, [TYPE_U16] = UINT16_MAX, [TYPE_U32] = UINT32_MAX, [TYPE_U64] = UINT64_MAX, [TYPE_I64] = UINT64_MAX};
+	struct raw_kind *kind = calloc(1, sizeof *kind);
+
+	if (kind == NULL)
+		return NULL;
+	kind->wanted = (events->fields == NULL ? UINT32_MAX : events->fields[record->tag]) &
+		       (uint32_t)((UINT64_C(1) << record->field_count) - 1);
+	for (uint32_t left = kind->wanted; left != 0; left &= left - 1) {
+		uint32_t field = (uint32_t)__builtin_ctz(left);
+
+		kind->fields[kind->count++] = (struct raw_field){
+			.mask = masks[record->fields[field].type], .offset = record->fields[field].offset, .field = field};
+	}
+	events->seen[record->tag / 64] |= UINT64_C(1) << record->tag % 64;
+	events->kinds[record->tag] = kind;
+	return kind;
+}
+
 static inline int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;
-	uint32_t wanted = (events->fields == NULL ? UINT32_MAX : events->fields[record->tag]) &
-			  (uint32_t)((UINT64_C(1) << record->field_count) - 1);
-	struct batch_kind *kind = batch_add(batch, raw[0], load(raw, TYPE_U64) >> TFP_TAG_BITS);
+	const struct raw_kind *how = events->kinds[raw[0]];
+	struct batch_kind *kind;
+	uint64_t word;
 	size_t row;
 
-	if (kind == NULL || (kind->count == 1 && make_fields(batch, kind, wanted) != 0))
+	if (how == NULL && (how = make_raw_kind(events, record)) == NULL)
 		return -1;
-	for (row = kind->count - 1; wanted != 0; wanted &= wanted - 1) {
-		uint32_t field = (uint32_t)__builtin_ctz(wanted);
-
-		kind->values[field][row] = load(raw + record->fields[field].offset, record->fields[field].type);
+	memcpy(&word, raw, LOAD_BYTES); /* lowest byte first, as all of the log */
+	kind = batch_add(batch, raw[0], word >> TFP_TAG_BITS);
+	if (kind == NULL || (kind->count == 1 && make_fields(batch, kind, how->wanted) != 0))
+		return -1;
+	row = kind->count - 1;
+	for (const struct raw_field *field = how->fields; field < how->fields + how->count; field++) {
+		memcpy(&word, raw + field->offset, LOAD_BYTES);
+		kind->values[field->field][row] = word & field->mask;
 	}
-	events->seen[record->tag / 64] |= UINT64_C(1) << record->tag % 64;
 	events->raw_done += record->raw_bytes;
 	return 0;
 }
