@@ -87,8 +87,9 @@ static inline void tally_curve(struct tally *tally, uint64_t time)
 		tally->is_out_of_memory = 1;
 }
 
-/* Something was allocated by `stack`. */
-static inline struct heap_site *tally_add(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount)
+/* Something was allocated by `stack`. Inlined: as a call it takes half as many instructions again. */
+static inline __attribute__((always_inline)) struct heap_site *tally_add(struct tally *tally, uint32_t stack, uint64_t time,
+									  const struct amount *amount)
 {
 	struct heap_site *site = tally_site(tally, stack);
 
