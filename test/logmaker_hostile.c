@@ -13,6 +13,7 @@
 #define ROOM_LEFT 512u        /* bytes: the largest group of records that is added at once */
 #define FACTS_BYTES (1u << 20) /* of a block of facts */
 #define SLOTS 64u             /* of a block of threads */
+#define CONTEXT_BLOCKS 16u    /* of a context */
 
 enum reading {
 #define TFP_READING(number, name, subject, kind, unit, help) READING_##name = number,
@@ -130,6 +131,14 @@ static void make_batches(struct hostile *hostile)
 	}
 }
 
+/* The same, behind the end of the only window. */
+static void make_batches_unseen(struct hostile *hostile)
+{
+	MAKER_ADD(hostile->records, next(hostile), window, .is_open = 1, .cause = 3);
+	MAKER_ADD(hostile->records, next(hostile), window, .is_open = 0, .cause = 3);
+	make_batches(hostile);
+}
+
 /* In a process that knows GPUs: whether a thread launches, steps or waits is asked of each. */
 static void make_threads_ended(struct hostile *hostile)
 {
@@ -155,6 +164,7 @@ static void make_threads_marking(struct hostile *hostile)
 	put_threads(hostile, hostile->count);
 	for (uint64_t i = 0; i < hostile->count; i++) {
 		MAKER_ADD(hostile->records, next(hostile), mark, .name = 1, .source = 1);
+		hostile->sequence = 0; /* of a stream that begins */
 		seal(hostile, (uint32_t)i + 1);
 	}
 }
@@ -179,6 +189,34 @@ static void make_settings(struct hostile *hostile)
 	put_threads(hostile, 1);
 	for (uint64_t i = 0; i < hostile->count; i++)
 		put_fact(hostile, TFP_TAG_setting, "$$#", (const uint64_t[]){i, i, 1});
+}
+
+/* Each device works once on each of its streams. */
+static void make_streams(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	maker_gpu_facts(hostile->maker, 1, 1);
+	for (uint64_t i = 2; i <= hostile->count; i++)
+		put_fact(hostile, TFP_TAG_queue, "######", (const uint64_t[]){i, 0, 1, i + 10, 0, 1});
+	for (uint64_t i = 1; i <= hostile->count; i++)
+		MAKER_ADD(hostile->records, next(hostile), kernel, .start = hostile->maker->header.origin.realtime_ns + 10 * i,
+			  .duration = 500, .correlation = i, .shape = 1, .queue = (uint32_t)i);
+}
+
+/* Each has more blocks than a few; all are there before the first ends. */
+static void make_contexts_ended(struct hostile *hostile)
+{
+	const uint64_t contexts = hostile->count / CONTEXT_BLOCKS;
+
+	put_threads(hostile, 1);
+	maker_gpu_facts(hostile->maker, 1, 1);
+	for (uint64_t i = 0; i < contexts * CONTEXT_BLOCKS; i++) {
+		MAKER_ADD(hostile->records, next(hostile), gpu_alloc, .address = (i + 1) << 12, .bytes = 512, .device = 0, .flavour = 1,
+			  .context = 1 + i / CONTEXT_BLOCKS);
+		MAKER_ADD(hostile->records, next(hostile), gpu_call, .duration = 1, .function = 204, .correlation = i + 1, .flags = 1);
+	}
+	for (uint64_t i = 0; i < contexts; i++)
+		MAKER_ADD(hostile->records, next(hostile), context_end, .context = 1 + i);
 }
 
 /* Loaded and unloaded, one after the other. */
@@ -218,8 +256,10 @@ static void make_ops_unbegun(struct hostile *hostile)
 	put_threads(hostile, hostile->count);
 	for (uint64_t i = 0; i < hostile->count; i++) {
 		MAKER_ADD(hostile->records, next(hostile), mark, .name = 1, .source = 1);
+		hostile->sequence = 0;
 		seal(hostile, (uint32_t)i + 2);
 	}
+	hostile->sequence = 0;
 	for (uint64_t i = 0; i < hostile->count; i++)
 		MAKER_ADD(hostile->records, next(hostile), op_end, .key = i + 1, .source = 5);
 }
@@ -232,11 +272,14 @@ static const struct {
 	{"steps-empty", make_steps_empty},
 	{"steps-outdone", make_steps_outdone},
 	{"batches", make_batches},
+	{"batches-unseen", make_batches_unseen},
 	{"threads-ended", make_threads_ended},
 	{"threads-read", make_threads_read},
 	{"threads-marking", make_threads_marking},
 	{"domains", make_domains},
 	{"queues", make_queues},
+	{"streams", make_streams},
+	{"contexts-ended", make_contexts_ended},
 	{"settings", make_settings},
 	{"modules", make_modules},
 	{"results", make_results},

@@ -12,8 +12,9 @@
 #include <string.h>
 
 struct steady_pass {
-	const struct process *process;
 	int64_t from_ns, to_ns;
+	const struct step **chosen; /* by time: of all that were found they may be few */
+	size_t chosen_count;
 	struct sweep sweep; /* a class a device; further ones share the last */
 	uint32_t seen;	    /* classes of devices that ran kernels */
 	bool has_several;   /* devices whose queues are known: nothing to compare otherwise */
@@ -47,6 +48,27 @@ static bool has_several_devices(const struct gpu *gpu)
 	return false;
 }
 
+static void find_chosen(struct steady_pass *pass, const struct process *process)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		if (!process->steps[i].is_chosen)
+			continue;
+		pass->chosen = base_grow(pass->chosen, &room, pass->chosen_count + 1, sizeof(*pass->chosen));
+		pass->chosen[pass->chosen_count++] = &process->steps[i];
+	}
+}
+
+static void free_pass(struct steady_pass *pass)
+{
+	if (!pass)
+		return;
+	sweep_free(&pass->sweep);
+	free(pass->chosen);
+	free(pass);
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct steady *steady = base_alloc(1, sizeof(*steady));
@@ -55,7 +77,7 @@ static void *begin(const struct analysis_input *input)
 		return steady;
 	steady->processes = 1;
 	steady->pass = base_alloc(1, sizeof(*steady->pass));
-	steady->pass->process = input->process;
+	find_chosen(steady->pass, input->process);
 	steady->steps = steps_of(input->process, &steady->pass->from_ns, &steady->pass->to_ns);
 	steady->pass->sweep.told_ns = INT64_MIN;
 	steady->pass->has_several = has_several_devices(input->process->gpu);
@@ -111,22 +133,18 @@ static void add_kernel(struct steady *steady, uint32_t device, int64_t start_ns,
 		sweep_sum(&pass->sweep, sweep_middle(&pass->sweep), INT64_MIN, INT64_MAX, add_time, steady);
 }
 
+static bool begins_before(const void *chosen, size_t i, uint64_t time_ns)
+{
+	return ((const struct step *const *)chosen)[i]->time_ns <= (int64_t)time_ns;
+}
+
 /* Whether that lies behind a step, where there is none. */
 static bool is_paused(const struct steady_pass *pass, int64_t time_ns)
 {
-	const struct process *process = pass->process;
-	size_t low = 0, high = process->step_count;
+	size_t begun = base_count_before(pass->chosen, pass->chosen_count, (uint64_t)time_ns, begins_before);
+	const struct step *last = begun ? pass->chosen[begun - 1] : NULL;
 
-	while (low < high) { /* steps are sorted by time */
-		size_t middle = low + (high - low) / 2;
-		if (process->steps[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low > 0 && !process->steps[low - 1].is_chosen)
-		low--;
-	return low > 0 && process->steps[low - 1].rest_ns && time_ns >= process->steps[low - 1].rest_ns;
+	return last && last->rest_ns && time_ns >= last->rest_ns;
 }
 
 /* An op that makes an input pipeline or its iterator, or takes a batch for several replicas apart: no function can hold it. */
@@ -197,8 +215,7 @@ static void end(void *result)
 	steady->late_ns = pass->sweep.late_ns;
 	if ((pass->seen & (pass->seen - 1)) == 0)
 		steady->alone_ns = steady->any_ns = 0; /* one device: nothing to compare */
-	sweep_free(&pass->sweep);
-	free(pass);
+	free_pass(pass);
 	steady->pass = NULL;
 }
 
@@ -260,9 +277,7 @@ static void drop(void *result)
 {
 	struct steady *steady = result;
 
-	if (steady->pass)
-		sweep_free(&steady->pass->sweep);
-	free(steady->pass);
+	free_pass(steady->pass);
 	free(steady);
 }
 

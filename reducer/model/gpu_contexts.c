@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define VALUE(f) batch_value(batch, i, fields[f])
-#define OWNERS_MAX 65536u /* contexts of a process that are told apart */
+#define OWNERS_MAX NUMBER_MAP_MAX /* contexts of a process that are told apart */
+#define OWN_LEAST 4u		  /* addresses */
 
 enum { DEVICE_FLAVOUR = 1 }; /* as gpu_alloc.flavour: memory of a device */
 
@@ -52,26 +53,53 @@ static int has_block(struct gpu_scan *scan, size_t owner, uint64_t address)
 	return 0;
 }
 
-/* Those that are gone make room for others; where that is none, the context has many. The new one is in the tables already. */
-static void note_few(struct gpu_scan *scan, size_t place, uint64_t address)
+static int compare_addresses(const void *a, const void *b)
+{
+	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Keeps those that lie there, each once. */
+static void keep_own(struct gpu_scan *scan, size_t place)
 {
 	struct gpu_owner *owner = &scan->owners[place];
-	uint8_t kept = 0;
+	uint32_t kept = 0;
 
-	if (owner->is_many)
-		return;
-	for (uint8_t i = 0; i < owner->count; i++)
-		if (owner->few[i] == address)
-			return;
-	if (owner->count == GPU_OWNER_FEW) {
-		for (uint8_t i = 0; i < owner->count; i++)
-			if (has_block(scan, place, owner->few[i]))
-				owner->few[kept++] = owner->few[i];
-		owner->is_many = kept == GPU_OWNER_FEW;
-		owner->count = kept;
-	}
-	if (!owner->is_many)
-		owner->few[owner->count++] = address;
+	if (owner->count > 1)
+		qsort(owner->own, owner->count, sizeof *owner->own, compare_addresses);
+	for (uint32_t i = 0; i < owner->count; i++)
+		if ((kept == 0 || owner->own[kept - 1] != owner->own[i]) && has_block(scan, place, owner->own[i]))
+			owner->own[kept++] = owner->own[i];
+	owner->count = kept;
+}
+
+/* Room for one more, half of which is free then. Returns -1 without memory. */
+static int make_room(struct gpu_scan *scan, size_t place)
+{
+	struct gpu_owner *owner = &scan->owners[place];
+	uint32_t room = owner->room == 0 ? OWN_LEAST : owner->room * 2;
+	uint64_t *wider;
+
+	keep_own(scan, place);
+	if (owner->count < owner->room / 2)
+		return 0;
+	wider = room > owner->room ? realloc(owner->own, room * sizeof *wider) : NULL;
+	if (wider == NULL)
+		return -1;
+	owner->own = wider;
+	owner->room = room;
+	return 0;
+}
+
+static void note_own(struct gpu_scan *scan, size_t place, uint64_t address)
+{
+	struct gpu_owner *owner = &scan->owners[place];
+
+	if (!owner->is_lost && owner->count == owner->room)
+		owner->is_lost = make_room(scan, place) != 0;
+	if (!owner->is_lost)
+		owner->own[owner->count++] = address;
 }
 
 void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t address, uint64_t context, uint32_t device)
@@ -85,7 +113,7 @@ void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t a
 	if (scan->owners[owner].device == GPU_NONE)
 		scan->owners[owner].device = device;
 	live_settle(&blocks->owners, address, owner, 0, &sum);
-	note_few(scan, owner, address);
+	note_own(scan, owner, address);
 }
 
 void gpu_owner_forget(struct gpu_blocks *blocks, uint64_t address)
@@ -123,12 +151,12 @@ static void release_one(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64
 	gpu_owner_forget(blocks, address);
 }
 
-/* Of a context that never had many: as many as it has, not as there are. */
-static void release_few(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct gpu_owner *owner, const struct ending *ending)
+/* Of a context: as many as it has, not as there are. */
+static void release_own(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct gpu_owner *owner, const struct ending *ending)
 {
-	for (uint8_t i = 0; i < owner->count; i++)
-		if (live_find(&blocks->calls.live, owner->few[i]) != NULL && is_gone(scan, blocks, owner->few[i], ending))
-			release_one(scan, blocks, owner->few[i], ending);
+	for (uint32_t i = 0; i < owner->count; i++)
+		if (live_find(&blocks->calls.live, owner->own[i]) != NULL && is_gone(scan, blocks, owner->own[i], ending))
+			release_one(scan, blocks, owner->own[i], ending);
 }
 
 /* The addresses first: giving back changes the table. */
@@ -153,17 +181,19 @@ static void release_gone(struct gpu_scan *scan, struct gpu_blocks *blocks, const
 static void end(struct gpu_scan *scan, const struct ending *ending)
 {
 	uint32_t place = ending->context == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->owner_places, 0, ending->context);
-	const struct gpu_owner *owner = place == NUMBER_MAP_NONE ? NULL : &scan->owners[place];
+	struct gpu_owner *owner = place == NUMBER_MAP_NONE ? NULL : &scan->owners[place];
 
 	if (ending->context != 0 && owner == NULL)
 		return; /* nothing was allocated in it */
 	for (size_t i = 0; i < scan->block_count; i++)
-		if (owner != NULL && !owner->is_many)
-			release_few(scan, &scan->blocks[i], owner, ending);
+		if (owner != NULL && !owner->is_lost)
+			release_own(scan, &scan->blocks[i], owner, ending);
 		else
 			release_gone(scan, &scan->blocks[i], ending);
-	if (owner != NULL) /* the handle may be given to another one */
-		scan->owners[place] = (struct gpu_owner){.context = ending->context, .device = GPU_NONE};
+	if (owner != NULL) { /* the handle may be given to another one */
+		free(owner->own);
+		*owner = (struct gpu_owner){.context = ending->context, .device = GPU_NONE};
+	}
 }
 
 enum gpu_ending gpu_ending_of(const char *function)

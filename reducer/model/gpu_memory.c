@@ -506,6 +506,8 @@ void gpu_memory_free(struct gpu_scan *scan)
 	live_free(&scan->graph_memory);
 	number_map_free(&scan->owner_places);
 	number_map_free(&scan->pool_devices);
+	for (size_t i = 0; i < scan->owner_count; i++)
+		free(scan->owners[i].own);
 	free(scan->owners);
 	free(scan->mapped);
 	free(scan->blocks);

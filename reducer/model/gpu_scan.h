@@ -89,16 +89,14 @@ struct gpu_mapped {
 	struct live_block block;
 };
 
-#define GPU_OWNER_FEW 15u /* blocks that a context may have for its end to find them without looking through all */
-
 /* What a block ends with. */
 struct gpu_owner {
 	uint64_t context;               /* handle */
 	uint32_t device;                /* GPU_NONE = unknown */
 	uint8_t is_made;                /* by cuCtxCreate: no reset of the device ends it */
-	uint8_t is_many;                /* it had more than `few` at once */
-	uint8_t count;                  /* of `few` */
-	uint64_t few[GPU_OWNER_FEW];    /* addresses of its blocks, and of some that are gone */
+	uint8_t is_lost;                /* no memory for `own`: its end looks through the blocks of all */
+	uint32_t count, room;           /* of `own` */
+	uint64_t *own;                  /* addresses of its blocks, and of some that are gone */
 };
 
 struct gpu_scan {

@@ -2,42 +2,59 @@
 /* Steps that ended without a record; see reducer/model/skips.h. */
 #include "reducer/model/skips.h"
 
-#include "reducer/base/base.h"
 #include "reducer/model/internal.h"
+#include "reducer/model/number_map.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-static bool began_before(const void *steps, size_t i, uint64_t time)
+/* Which steps of a thread began one before the other: those of others are many. */
+struct begun {
+	const struct process *process;
+	size_t count;		/* steps that were looked at */
+	struct number_map last; /* (1, thread) -> the last one */
+	uint32_t *before;	/* of a step: the one before it; NUMBER_MAP_NONE */
+};
+
+static void begin_until(struct begun *begun, uint64_t time)
 {
-	return ((const struct step *)steps)[i].time_ns < (int64_t)time;
+	const struct step *steps = begun->process->steps;
+
+	for (size_t i; (i = begun->count) < begun->process->step_count && steps[i].time_ns < (int64_t)time; begun->count++) {
+		if (steps[i].source != SOURCE_record_function || !steps[i].is_chosen)
+			continue;
+		begun->before[i] = number_map_find(&begun->last, 1, steps[i].thread);
+		number_map_set(&begun->last, 1, steps[i].thread, (uint32_t)i);
+	}
 }
 
 /* The step that the skip is part of; SIZE_MAX = it was before the first. */
-static size_t step_of(const struct process *process, const struct skip *skip)
+static size_t step_of(struct begun *begun, const struct skip *skip)
 {
-	const struct step *steps = process->steps;
-	size_t at = base_count_before(steps, process->step_count, skip->time, began_before);
+	uint32_t place;
 
-	while (at > 0 && !(steps[at - 1].source == SOURCE_record_function && steps[at - 1].is_chosen &&
-			   steps[at - 1].thread == skip->thread))
-		at--;
-	return at - 1;
+	begin_until(begun, skip->time);
+	place = number_map_find(&begun->last, 1, skip->thread);
+	while (place != NUMBER_MAP_NONE && begun->process->steps[place].time_ns >= (int64_t)skip->time)
+		place = begun->before[place]; /* the skip before it was a little later */
+	return place == NUMBER_MAP_NONE ? SIZE_MAX : place;
 }
 
 /* Room for one more step of each of them that is part of one, and which those are. Returns how many have room. */
 static size_t make_room(struct process *process, const struct skip *skips, size_t count, size_t *of)
 {
+	struct begun begun = {.process = process, .before = malloc((process->step_count + 1) * sizeof *begun.before)};
 	size_t found = 0;
 
-	for (size_t k = 0; k < count; k++) {
-		size_t step = step_of(process, &skips[k]);
+	for (size_t k = 0; begun.before != NULL && k < count; k++) {
+		size_t step = step_of(&begun, &skips[k]);
 		struct step *steps = step == SIZE_MAX ? NULL : model_room(process->steps, process->step_count + found, sizeof *steps);
 		process->steps_beyond += step != SIZE_MAX && steps == NULL;
 		of[k] = steps == NULL ? SIZE_MAX : step;
 		process->steps = steps == NULL ? process->steps : steps;
 		found += steps != NULL;
 	}
+	number_map_free(&begun.last);
+	free(begun.before);
 	return found;
 }
 

@@ -2,7 +2,11 @@
 /* Found steps whose end no window holds; see reducer/model/steps_unseen.h. */
 #include "reducer/model/steps_unseen.h"
 
+#include "reducer/base/base.h"
+#include "reducer/model/number_map.h"
 #include "reducer/model/windows.h"
+
+#include <stdlib.h>
 
 static bool is_found(const struct step *step)
 {
@@ -29,35 +33,49 @@ static bool end_step(const struct process *process, struct step *step, int64_t t
 	return true;
 }
 
-static struct step *next_of_thread(const struct process *process, size_t i)
-{
-	for (size_t n = i + 1; n < process->step_count; n++)
-		if (process->steps[n].is_chosen && process->steps[n].thread == process->steps[i].thread)
-			return &process->steps[n];
-	return NULL;
-}
+/* Of each thread the chosen steps that go on from one another. */
+struct chains {
+	struct process *process;
+	struct number_map last; /* (1, thread) -> its last one */
+	uint32_t *before;	/* of a step: the one before it + 1, 0 = none */
+};
 
-static void end_before(struct process *process, size_t i)
+/* Ends a step where the next one begins. Returns which is the last of its thread now, + 1. */
+static uint32_t settle(struct chains *chains, uint32_t i, int64_t next_ns)
 {
-	for (size_t b = i; b-- > 0;) {
-		struct step *before = &process->steps[b];
-		if (!before->is_chosen || before->thread != process->steps[i].thread)
-			continue;
-		before->rest_ns = before->rest_ns ? before->rest_ns : process->steps[i].time_ns;
-		return;
-	}
+	struct process *process = chains->process;
+	struct step *step = &process->steps[i], *before;
+	uint32_t place = chains->before[i];
+
+	if (!is_found(step) || end_step(process, step, next_ns))
+		return i + 1;
+	step->is_chosen = 0;
+	process->unseen_count++;
+	if (!place)
+		return 0;
+	before = &process->steps[place - 1];
+	before->rest_ns = before->rest_ns ? before->rest_ns : step->time_ns;
+	return place;
 }
 
 void steps_unseen(struct process *process)
 {
+	struct chains chains = {.process = process};
+
 	if (process->window_count == 0)
 		return;
+	chains.before = base_alloc(process->step_count + 1, sizeof(*chains.before));
 	for (size_t i = 0; i < process->step_count; i++) {
-		struct step *step = &process->steps[i], *next = is_found(step) ? next_of_thread(process, i) : NULL;
-		if (!is_found(step) || end_step(process, step, next != NULL ? next->time_ns : process->end_ns))
-			continue;
-		end_before(process, i);
-		step->is_chosen = 0;
-		process->unseen_count++;
+		const struct step *step = &process->steps[i];
+		uint32_t last = step->is_chosen ? number_map_find(&chains.last, 1, step->thread) : NUMBER_MAP_NONE;
+		if (last != NUMBER_MAP_NONE)
+			chains.before[i] = settle(&chains, last, step->time_ns);
+		if (step->is_chosen)
+			number_map_set(&chains.last, 1, step->thread, (uint32_t)i);
 	}
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].is_chosen && number_map_find(&chains.last, 1, process->steps[i].thread) == i)
+			settle(&chains, (uint32_t)i, process->end_ns);
+	number_map_free(&chains.last);
+	free(chains.before);
 }

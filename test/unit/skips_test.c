@@ -63,6 +63,15 @@ static void many_are_not_looked_through_for_each(void **state)
 	assert_int_equal(process.step_count, 2 * MANY);
 	assert_int_equal(process.steps[2 * MANY - 1].time_ns, MANY * 100 + 50);
 	free(process.steps);
+	make(&process, MANY);
+	process.steps[0].thread = 3;
+	for (size_t i = 0; i < MANY; i++) /* far behind the only step of their thread; one is late by a step */
+		skips[i] = (struct skip){.time = MANY * 100 + i - (i == 1 ? 1000 : 0), .thread = 3 - (i == 1)};
+	skips_split(&process, skips, MANY, NULL, 0);
+	assert_int_equal(process.step_count, 2 * MANY);
+	assert_int_equal(process.steps[MANY - 1].time_ns, MANY * 100 + MANY - 1);
+	assert_int_equal(process.steps[2 * MANY - 11].time_ns, MANY * 100 - 999);
+	free(process.steps);
 	free(skips);
 }
 
