@@ -139,6 +139,37 @@ static void make_batches_unseen(struct hostile *hostile)
 	make_batches(hostile);
 }
 
+/* That could be learnt from, all in one step. */
+static void make_layers(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	maker_fact(hostile->maker, TFP_TAG_op_name, (const char *const[]){"#1", "aten::mm", NULL});
+	MAKER_ADD(hostile->records, next(hostile), step, .number = 1, .source = 5);
+	for (uint64_t i = 0; i < hostile->count; i++) {
+		MAKER_ADD(hostile->records, next(hostile), op_begin, .key = i + 1, .name = 1, .source = 5, .scope = 0);
+		MAKER_ADD(hostile->records, next(hostile), op_link, .sequence = i + 1);
+		MAKER_ADD(hostile->records, next(hostile), op_end, .key = i + 1, .source = 5);
+	}
+	MAKER_ADD(hostile->records, next(hostile), step, .number = 2, .source = 5);
+}
+
+/* Each function of TensorFlow is called twice. */
+static void make_functions(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	for (uint64_t i = 0; i < hostile->count; i++) {
+		char id[24], name[32];
+		snprintf(id, sizeof id, "#%llu", (unsigned long long)i + 1);
+		snprintf(name, sizeof name, "function%llu_of", (unsigned long long)i); /* a number at its end tells traces apart */
+		maker_fact(hostile->maker, TFP_TAG_op_name, (const char *const[]){id, name, NULL});
+	}
+	for (uint64_t i = 0; i < 2 * hostile->count; i++) {
+		MAKER_ADD(hostile->records, next(hostile), op_begin, .key = i + 1, .name = 1 + (uint32_t)i % hostile->count, .source = 7,
+			  .scope = 7);
+		MAKER_ADD(hostile->records, next(hostile), op_end, .key = i + 1, .source = 7);
+	}
+}
+
 /* In a process that knows GPUs: whether a thread launches, steps or waits is asked of each. */
 static void make_threads_ended(struct hostile *hostile)
 {
@@ -273,6 +304,8 @@ static const struct {
 	{"steps-outdone", make_steps_outdone},
 	{"batches", make_batches},
 	{"batches-unseen", make_batches_unseen},
+	{"layers", make_layers},
+	{"functions", make_functions},
 	{"threads-ended", make_threads_ended},
 	{"threads-read", make_threads_read},
 	{"threads-marking", make_threads_marking},

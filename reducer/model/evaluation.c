@@ -49,6 +49,7 @@ struct evaluation {
 	struct scan *scan;
 	struct unsaid *unsaid; /* by stream */
 	struct learning *threads; /* by stream */
+	struct learning_names names; /* of all of them */
 	size_t *steps;		  /* by stream: that the period began with */
 	struct period *periods;	  /* in time order */
 	size_t count;
@@ -85,6 +86,7 @@ static void end_period(struct evaluation *taken, struct learning *learner, size_
 		period->found.has_stepped = taken->threads[stream].has_stepped;
 		period->found.updates = taken->threads[stream].updates;
 	}
+	taken->scan->process->layers_beyond += learner->beyond;
 	learning_again(learner);
 	learning_again(&taken->threads[stream]);
 	taken->steps[stream] = step;
@@ -267,6 +269,7 @@ static void drop(void *state)
 
 	for (size_t s = 0; taken->threads != NULL && s < taken->scan->process->log->stream_count; s++)
 		learning_free(&taken->threads[s]);
+	learning_free_names(&taken->names);
 	free(taken->threads);
 	free(taken->unsaid);
 	free(taken->steps);
@@ -290,6 +293,7 @@ static void *begin(struct scan *scan)
 	taken->steps = calloc(streams, sizeof *taken->steps);
 	for (size_t s = 0; taken->threads != NULL && taken->steps != NULL && s < streams; s++) {
 		learning_again(&taken->threads[s]);
+		taken->threads[s].names = &taken->names;
 		taken->steps[s] = NO_STEP;
 	}
 	if (taken->threads != NULL && taken->unsaid != NULL && taken->steps != NULL)

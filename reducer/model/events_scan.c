@@ -5,6 +5,7 @@
  * Rule: a record that no subject names is counted and read past. Times stay ticks; the subjects turn them into ns once the
  * clock is known to its end.
  */
+#include "reducer/model/learning.h"
 #include "reducer/model/merge.h"
 #include "reducer/model/scan.h"
 #include "reducer/read/schema.h"
@@ -249,13 +250,23 @@ static void report_unknown(const struct process_scan *scan)
 			 (unsigned long long)process->unknown_records);
 }
 
-static void report_steps_beyond(const struct process *process)
+static void report_beyond(const struct process *process)
 {
 	if (process->steps_beyond != 0)
 		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET,
 			 "record a part of the steps: TFPROF_WINDOW=step:0-999/10000 or time:0s-5s/10m",
 			 "the log has %llu steps more than are looked at: of a process the first %u",
 			 (unsigned long long)process->steps_beyond, MODEL_ENTRIES_MAX);
+	if (process->layers_beyond != 0)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET,
+			 "mark the steps in the program (preload/tfprof.py)",
+			 "%llu layers of PyTorch are not looked at for what was evaluated: of a step the first %u",
+			 (unsigned long long)process->layers_beyond, LEARNING_EVENTS);
+	if (process->calls_beyond != 0)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET,
+			 "mark the steps in the program (preload/tfprof.py)",
+			 "%llu calls of functions of TensorFlow are not looked at for steps: of a process those of the first %u functions",
+			 (unsigned long long)process->calls_beyond, MODEL_FUNCTIONS_MAX);
 }
 
 static int finish_subjects(struct process_scan *scan)
@@ -319,7 +330,7 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	report_unknown(scan);
 	if (result == 0)
 		result = finish_subjects(scan);
-	report_steps_beyond(process);
+	report_beyond(process);
 	log_rest(process->log);
 	free_subjects(scan);
 	free(scan);

@@ -30,7 +30,7 @@ static const char *name_of(const struct functions *taken, uint64_t id)
 	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
 }
 
-/* The group of a name that an id stands for. GROUPS_MOST where there are too many. */
+/* The group of a name that an id stands for. MODEL_FUNCTIONS_MAX where there are too many. */
 static size_t group_of(struct functions *taken, uint64_t id, const char *name)
 {
 	size_t length, at = 0;
@@ -42,8 +42,8 @@ static size_t group_of(struct functions *taken, uint64_t id, const char *name)
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
 	if (at == taken->group_count) {
-		if (at == GROUPS_MOST)
-			return GROUPS_MOST;
+		if (at == MODEL_FUNCTIONS_MAX)
+			return MODEL_FUNCTIONS_MAX;
 		taken->groups[taken->group_count++].name = (char *)(uintptr_t)run_text(taken->scan->run, name, length);
 	}
 	if (id < NAMES_MAX)
@@ -188,7 +188,8 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 	}
 	group = group_of(taken, name, name_of(taken, name));
 	use_batch(taken, stream, UINT64_MAX - group, 0, batch->times[i]);
-	if (group == GROUPS_MOST)
+	taken->scan->process->calls_beyond += group == MODEL_FUNCTIONS_MAX;
+	if (group == MODEL_FUNCTIONS_MAX)
 		return;
 	open->key = batch_value(batch, i, fields[1]);
 	open->call = (struct call){.begin = batch->times[i], .thread = thread_of(taken, stream), .group = (uint16_t)group};
@@ -249,7 +250,7 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 	}
 	group = group_of(taken, name, name_of(taken, name) + sizeof OP_TRACED - 1);
 	begin = function_clock_ticks(&taken->clock, batch_value(batch, i, fields[1]));
-	if (group != GROUPS_MOST)
+	if (group != MODEL_FUNCTIONS_MAX)
 		function_traced_add(&first_of(taken, stream)->traced, (uint32_t)group, begin, batch->times[i]);
 }
 
@@ -290,14 +291,14 @@ static void *begin(struct scan *scan)
 	return NULL;
 }
 
-/* The function whose calls are steps: of those that train the one called most; GROUPS_MOST = there is none. */
+/* The function whose calls are steps: of those that train the one called most; MODEL_FUNCTIONS_MAX = there is none. */
 static size_t find_stepping(const struct functions *taken)
 {
-	size_t best = GROUPS_MOST;
+	size_t best = MODEL_FUNCTIONS_MAX;
 
 	for (size_t g = 0; g < taken->group_count; g++)
 		if (taken->groups[g].trains && taken->groups[g].calls >= CALLS_LEAST &&
-		    (best == GROUPS_MOST || taken->groups[g].calls > taken->groups[best].calls))
+		    (best == MODEL_FUNCTIONS_MAX || taken->groups[g].calls > taken->groups[best].calls))
 			best = g;
 	return best;
 }
@@ -322,7 +323,7 @@ static int is_only_scored(const struct functions *taken)
 	for (size_t g = 0; g < taken->group_count; g++)
 		if (taken->groups[g].is_step && taken->groups[g].trains)
 			return 0;
-	return find_stepping(taken) != GROUPS_MOST || taken->trains_eagerly;
+	return find_stepping(taken) != MODEL_FUNCTIONS_MAX || taken->trains_eagerly;
 }
 
 /*
@@ -331,9 +332,9 @@ static int is_only_scored(const struct functions *taken)
  */
 static void find_phases(const struct functions *taken, size_t group, char *is_phase)
 {
-	uint64_t first[GROUPS_MOST] = {0}, last[GROUPS_MOST] = {0};
+	uint64_t first[MODEL_FUNCTIONS_MAX] = {0}, last[MODEL_FUNCTIONS_MAX] = {0};
 
-	memset(is_phase, 0, GROUPS_MOST);
+	memset(is_phase, 0, MODEL_FUNCTIONS_MAX);
 	for (size_t i = taken->count; i > 0; i--) {
 		const struct call *call = &taken->calls[i - 1];
 		first[call->group] = call->begin;
@@ -352,7 +353,7 @@ static void find_phases(const struct functions *taken, size_t group, char *is_ph
 static void make_steps(struct functions *taken, size_t group)
 {
 	struct process *process = taken->scan->process;
-	char is_phase[GROUPS_MOST];
+	char is_phase[MODEL_FUNCTIONS_MAX];
 
 	find_phases(taken, group, is_phase);
 	step_choice_drop(process);
@@ -438,8 +439,9 @@ static int finish(void *state)
 
 	tell_evaluation(taken);
 	is_open_to = !is_marked(process) || is_only_scored(taken);
-	stepping = is_open_to ? find_stepping(taken) : GROUPS_MOST;
-	if (stepping != GROUPS_MOST) {
+	process->calls_beyond = is_open_to ? process->calls_beyond : 0; /* elsewhere they are no steps anyway */
+	stepping = is_open_to ? find_stepping(taken) : MODEL_FUNCTIONS_MAX;
+	if (stepping != MODEL_FUNCTIONS_MAX) {
 		make_steps(taken, stepping);
 	} else if (is_open_to) {
 		taken->is_jax = taken->xla_calls > 0 || (taken->count == 0 && !taken->trains_eagerly && has_jax(process));

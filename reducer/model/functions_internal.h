@@ -4,13 +4,12 @@
 #define REDUCER_MODEL_FUNCTIONS_INTERNAL_H
 
 #include "reducer/model/function_traced.h"
+#include "reducer/model/internal.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/updates.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define GROUPS_MOST 256 /* functions; more are not told apart */
 
 /* All traces of one function. */
 struct group {
@@ -51,7 +50,7 @@ struct functions {
 	struct scan *scan;
 	uint8_t *names;	  /* by op_name */
 	uint16_t *groups_of; /* by op_name: group + 1, 0 = not looked for */
-	struct group groups[GROUPS_MOST];
+	struct group groups[MODEL_FUNCTIONS_MAX];
 	size_t group_count;
 	struct open_call *open; /* by stream */
 	size_t open_count, last_open;

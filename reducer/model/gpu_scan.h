@@ -136,7 +136,7 @@ struct gpu_scan {
 	const char **texts;             /* of string facts */
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
-	uint32_t node_count;
+	uint32_t node_count, node_room;
 	uint32_t lanes;                 /* queues with cells */
 	uint64_t last_decoded;          /* ticks of the last device record */
 	uint64_t passed_ns;             /* device time that had passed when a record came, since the last reading of a clock */

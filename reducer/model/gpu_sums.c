@@ -303,10 +303,18 @@ void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint
 		op = node_op(scan, original);
 	if (op == 0)
 		return;
-	wider = model_room(scan->node_ops, scan->node_count, sizeof *wider);
-	if (wider == NULL)
-		return;
-	scan->node_ops = wider;
-	wider[scan->node_count] = op;
-	number_map_set(&scan->node_rows, 0, node, scan->node_count++);
+	if (scan->node_count == scan->node_room) {
+		uint32_t room = scan->node_room == 0 ? 256 : scan->node_room * 2;
+		wider = realloc(scan->node_ops, room * sizeof *wider);
+		scan->gpu->counts.left_out += wider == NULL;
+		if (wider == NULL)
+			return;
+		scan->node_ops = wider;
+		scan->node_room = room;
+	}
+	scan->node_ops[scan->node_count] = op;
+	if (number_map_set(&scan->node_rows, 0, node, scan->node_count) == 0)
+		scan->node_count++;
+	else
+		scan->gpu->counts.left_out++;
 }

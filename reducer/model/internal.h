@@ -42,6 +42,8 @@ void run_set_length(struct run *run);
  * at MODEL_ENTRIES_MAX: the array is as it was and the caller leaves the entry out. Grows at powers of two.
  */
 #define MODEL_ENTRIES_MAX (1u << 20)
+
+#define MODEL_FUNCTIONS_MAX 256u /* of TensorFlow in a process; more are not told apart */
 void *model_room(void *array, size_t count, size_t bytes);
 
 /* Reads settings, arguments, modules and the like of a process. facts.c */

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define NONE UINT64_MAX
-#define EVENTS_MOST (1u << 19) /* 12 MiB; more layers than that in one step are not looked at */
+#define EVENTS_LEAST 8u	/* most threads have few */
+#define ACTS_LEAST 16u
 #define SCOPE_BACKWARD 1
 #define SCOPE_SCRIPT 2
 #define SCOPE_USER 7
@@ -72,10 +73,12 @@ static enum learning_name name_of(const char *text)
 
 void learning_name(struct learning *learning, uint64_t name, const char *text)
 {
-	if (learning->names == NULL)
-		learning->names = calloc(LEARNING_NAMES, 1);
-	if (learning->names != NULL && name < LEARNING_NAMES)
-		learning->names[name] = (uint8_t)name_of(text);
+	struct learning_names *names = learning->names;
+
+	if (names->kinds == NULL)
+		names->kinds = calloc(LEARNING_NAMES, 1);
+	if (names->kinds != NULL && name < LEARNING_NAMES)
+		names->kinds[name] = (uint8_t)name_of(text);
 }
 
 static int is_layer(const struct learning_event *event)
@@ -105,9 +108,9 @@ static void keep(struct learning *learning, struct learning_event event)
 		}
 	}
 	if (learning->count == learning->room) {
-		size_t room = learning->room == 0 ? 256 : learning->room * 2;
-		events = learning->count >= EVENTS_MOST ? NULL : realloc(learning->events, room * sizeof *events);
-		learning->is_over |= events == NULL;
+		size_t room = learning->room == 0 ? EVENTS_LEAST : learning->room * 2;
+		events = learning->count >= LEARNING_EVENTS ? NULL : realloc(learning->events, room * sizeof *events);
+		learning->beyond += events == NULL;
 		if (events == NULL)
 			return;
 		learning->events = events;
@@ -125,6 +128,25 @@ static int has_layer(const struct learning *learning)
 	return 0;
 }
 
+/* Returns -1 without memory; what was not kept meanwhile is 0: not known. */
+static int make_room_for_act(struct learning *learning)
+{
+	size_t at = learning->acts_count % LEARNING_ACTS, room = learning->acts_room == 0 ? ACTS_LEAST : learning->acts_room;
+	uint64_t *acts;
+
+	if (at < learning->acts_room)
+		return 0;
+	while (room <= at)
+		room *= 2;
+	acts = realloc(learning->acts, room * sizeof *acts);
+	if (acts == NULL)
+		return -1;
+	memset(acts + learning->acts_room, 0, (room - learning->acts_room) * sizeof *acts);
+	learning->acts = acts;
+	learning->acts_room = room;
+	return 0;
+}
+
 /* A layer has ended. */
 static void count_layer(struct learning *learning, const struct learning_event *layer)
 {
@@ -133,9 +155,7 @@ static void count_layer(struct learning *learning, const struct learning_event *
 	learning->ahead = 0;
 	if (layer->sequence != NONE || layer->is_traced)
 		return;
-	if (learning->acts == NULL)
-		learning->acts = calloc(LEARNING_ACTS, sizeof *learning->acts);
-	if (learning->acts != NULL)
+	if (make_room_for_act(learning) == 0)
 		learning->acts[learning->acts_count % LEARNING_ACTS] = begin;
 	learning->acts_count++;
 }
@@ -149,8 +169,8 @@ static void begin_inside(struct learning *learning, enum learning_name kind, uns
 
 void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time)
 {
-	enum learning_name kind = name < LEARNING_NAMES && learning->names != NULL ? (enum learning_name)learning->names[name]
-										     : LEARNING_PLAIN;
+	const uint8_t *kinds = learning->names->kinds;
+	enum learning_name kind = name < LEARNING_NAMES && kinds != NULL ? (enum learning_name)kinds[name] : LEARNING_PLAIN;
 
 	learning->is_linkable = 0;
 	learning->last_name = name;
@@ -258,8 +278,8 @@ static uint64_t acted_from(const struct learning *learning, size_t acted)
 {
 	size_t first = acted - learning->usual_acts; /* wraps around where there were less: not below `acted` */
 
-	if (learning->usual_acts == 0 || learning->acts == NULL || first == 0 || first >= acted ||
-	    learning->acts_count - first > LEARNING_ACTS)
+	if (learning->usual_acts == 0 || first == 0 || first >= acted || learning->acts_count - first > LEARNING_ACTS ||
+	    first % LEARNING_ACTS >= learning->acts_room)
 		return 0;
 	return learning->acts[first % LEARNING_ACTS];
 }
@@ -275,7 +295,7 @@ struct learning_found learning_found(const struct learning *learning)
 	size_t last = learning->count, silent = learning->count; /* of layers before the first one learnt from: without gradients */
 	uint64_t traced = 0; /* when what a compiler ran behind the last layer that it did not run began */
 
-	for (size_t i = 0; i < learning->count && !learning->is_over && learning->least != NONE; i++) {
+	for (size_t i = 0; i < learning->count && learning->beyond == 0 && learning->least != NONE; i++) {
 		const struct learning_event *event = &learning->events[i];
 		if (!is_layer(event))
 			continue;
@@ -326,13 +346,18 @@ void learning_again(struct learning *learning)
 	learning->ahead = 0;
 	learning->least = NONE;
 	learning->backward = learning->updates = 0;
-	learning->has_stepped = learning->is_over = 0;
+	learning->beyond = 0;
+	learning->has_stepped = 0;
 	learning->has_loaded = learning->has_drawn = 0;
 }
 
 void learning_free(struct learning *learning)
 {
 	free(learning->events);
-	free(learning->names);
 	free(learning->acts);
+}
+
+void learning_free_names(struct learning_names *names)
+{
+	free(names->kinds);
 }

@@ -39,9 +39,14 @@ struct learning_event {
 	int is_traced; /* a compiler ran it, or another mode of Python's dispatcher saw it */
 };
 
+/* What names are, for all threads of a log. Start from {0}. */
+struct learning_names {
+	uint8_t *kinds; /* by name: enum learning_name; NULL = of none is known */
+};
+
 struct learning {
 	uint64_t framework_id; /* what PyTorch calls the thread; 0 = not said */
-	uint8_t *names;	       /* by name: enum learning_name */
+	struct learning_names *names; /* the caller's */
 	uint64_t last_name;    /* of the op begun last */
 	uint64_t outer;	       /* key of the outermost op that is open; 0 = none */
 	uint64_t outer_name;
@@ -53,8 +58,10 @@ struct learning {
 	size_t skips;	       /* LEARNING_SCALE without one: a GradScaler skipped it */
 	int is_within;	       /* the Optimizer.step begun last was called by a backward function, a hook of it */
 	uint64_t *acts;	       /* when layers without gradients began, or what brought their data before them: by number, a ring */
+	size_t acts_room;      /* grows to LEARNING_ACTS */
 	size_t usual_acts, last_acts; /* `acted` of the last two steps that had the same, of the last one */
 	/* Since learning_again. */
+	uint64_t beyond;   /* layers and what follows them that found no room: LEARNING_EVENTS are kept, nothing is found then */
 	struct learning_event *events;
 	size_t count, room;
 	uint64_t least;	   /* sequence that a backward function came for; UINT64_MAX = none did */
@@ -62,7 +69,7 @@ struct learning {
 	uint64_t updates;  /* ops inside of Optimizer.step */
 	size_t acts_count;
 	uint64_t ahead; /* behind the last layer: the loader's last call, else the first zero_grad; 0 = none */
-	int has_stepped, is_over;
+	int has_stepped;
 	int has_loaded, has_drawn; /* a loader was asked for a batch; data were drawn or picked in front of the first layer */
 };
 
@@ -78,11 +85,12 @@ struct learning_found {
 };
 
 #define LEARNING_ACTS 4096u    /* a teacher of more layers is not told from what is scored before it; 32 KiB a thread that acts */
+#define LEARNING_EVENTS (1u << 19) /* 20 MiB; a step of more layers is not looked at */
 #define LEARNING_NAMES 65536u /* ids of names that are told apart */
 
 static inline int learning_knows(const struct learning *learning, uint64_t name)
 {
-	return name >= LEARNING_NAMES || (learning->names != NULL && learning->names[name] != LEARNING_UNKNOWN);
+	return name >= LEARNING_NAMES || (learning->names->kinds != NULL && learning->names->kinds[name] != LEARNING_UNKNOWN);
 }
 void learning_name(struct learning *learning, uint64_t name, const char *text);
 
@@ -109,5 +117,6 @@ int learning_is_forward(const struct learning *learning);
 /* Forgets what happened, not what names are. */
 void learning_again(struct learning *learning);
 void learning_free(struct learning *learning);
+void learning_free_names(struct learning_names *names);
 
 #endif

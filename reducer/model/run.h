@@ -173,6 +173,8 @@ struct process {
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
 	uint64_t steps_beyond;  /* [scan] that found no room among them; what some are made of: calls, batches, rounds */
+	uint64_t layers_beyond; /* [scan] of PyTorch in steps of too many: what was evaluated in those is not told from them */
+	uint64_t calls_beyond;  /* [scan] of TensorFlow's functions, where there are too many of those: none becomes a step */
 	size_t batches_aside;   /* [scan] of tf.data, taken one by one in no step that TensorFlow marked: Keras' predict, say */
 	size_t beside_count;    /* [scan] of them, those that are none as another process trains meanwhile: steps_beside.h */
 	size_t unseen_count;    /* [scan] of them, those found in a window whose end none holds: steps_unseen.h */

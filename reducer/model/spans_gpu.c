@@ -12,7 +12,6 @@
 
 #define ROUNDING_NS 2
 #define AHEAD 8 /* records whose calls are fetched from memory meanwhile */
-#define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
 
 int64_t spans_device_ns(struct spans *spans, uint64_t device_time)
 {
@@ -545,9 +544,7 @@ void spans_take_node(void *state, size_t stream, const struct batch *batch, size
 	uint64_t node = SPANS_VALUE(0), original = SPANS_VALUE(1);
 	uint32_t from = original == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, original);
 
-	if (spans->node_count == NODES_MOST)
-		return;
-	if (spans->node_count == spans->node_room) {
+	if (spans->node_count == spans->node_room) { /* number_map_set ends it; the first pass counts what is beyond (gpu_node_made) */
 		size_t room = spans->node_room ? spans->node_room * 2 : 256;
 		struct span_place *larger = realloc(spans->node_places, room * sizeof *larger);
 		if (larger == NULL)

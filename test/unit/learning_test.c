@@ -15,6 +15,7 @@ enum { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7, ELSEWHERE = 16 };
 #define NO_GRADIENTS UINT64_MAX
 
 static struct learning learning;
+static struct learning_names known;
 static uint64_t now, sequence;
 
 static int make(void **state)
@@ -26,7 +27,7 @@ static int make(void **state)
 		[MODE] = "PythonDispatchMode"};
 
 	(void)state;
-	learning = (struct learning){0};
+	learning = (struct learning){.names = &known};
 	learning_again(&learning);
 	for (uint64_t name = LAYER; name < NAMES; name++)
 		learning_name(&learning, name, names[name]);
@@ -39,6 +40,8 @@ static int drop(void **state)
 {
 	(void)state;
 	learning_free(&learning);
+	learning_free_names(&known);
+	known.kinds = NULL;
 	return 0;
 }
 
