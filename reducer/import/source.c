@@ -17,6 +17,9 @@
 
 #define SOURCE_LEAST (16u << 10) /* bytes read at a place that is not the next one */
 #define DAMAGE_MOST 20 /* sentences about one file */
+/* What a packed file may unpack to: traces become 10 to 40 times as large, gzip can make it 1,030 times, which fills a disk. */
+#define UNPACKED_TIMES 100u
+#define UNPACKED_ANYWAY (UINT64_C(256) << 20) /* bytes: a small file may be as alike as it likes */
 
 /* A gzip file while it is unpacked. */
 struct packed {
@@ -66,9 +69,20 @@ static size_t unpack_more(struct packed *packed)
 	return SOURCE_WINDOW - stream->avail_out;
 }
 
-/* Unpacks what the descriptor holds, from its start. Returns the spool. */
-static int unpack(struct source *source, uint64_t most)
+static void say_too_much(struct source *source, uint64_t bytes)
 {
+	char reason[160];
+
+	snprintf(reason, sizeof(reason),
+		 "more than %u times what is packed was unpacked, which no trace needs; behind the first %" PRIu64 " MiB nothing was read",
+		 UNPACKED_TIMES, bytes >> 20);
+	source_damage(source, DIAG_NO_OFFSET, "if it is meant, unpack it (gunzip) and name the unpacked file", reason);
+}
+
+/* Unpacks what the descriptor holds, `bytes` in all, from its start. Returns the spool. */
+static int unpack(struct source *source, uint64_t bytes, uint64_t most)
+{
+	uint64_t borne = UNPACKED_ANYWAY + (bytes < UINT64_MAX / 2 / UNPACKED_TIMES ? bytes * UNPACKED_TIMES : UINT64_MAX / 2);
 	struct packed packed = {.descriptor = source->descriptor, .result = Z_STREAM_END};
 	int spool = spool_open();
 	uint64_t end = 0;
@@ -78,7 +92,7 @@ static int unpack(struct source *source, uint64_t most)
 	packed.output = base_alloc(1, SOURCE_WINDOW);
 	if (inflateInit2(&packed.stream, 15 + 16) != Z_OK) /* the largest window; gzip's wrapper */
 		packed.result = Z_MEM_ERROR;
-	while (packed.result != Z_MEM_ERROR && end < most && (got = unpack_more(&packed)) > 0) {
+	while (packed.result != Z_MEM_ERROR && end < most && end < borne && (got = unpack_more(&packed)) > 0) {
 		spool_write(spool, end, packed.output, got);
 		end += got;
 	}
@@ -86,6 +100,8 @@ static int unpack(struct source *source, uint64_t most)
 		source_damage(source, DIAG_NO_OFFSET, "use another copy of the file", "the packed file ends early or is damaged");
 	else if (!got && packed.stream.avail_in)
 		source_damage(source, DIAG_NO_OFFSET, "", "what stands behind the packed data is no gzip file and was not read");
+	else if (got && end < most)
+		say_too_much(source, end);
 	inflateEnd(&packed.stream);
 	free(packed.input);
 	free(packed.output);
@@ -110,7 +126,7 @@ int source_open(struct source *source, const char *path, uint64_t most, struct d
 	source->bytes = (uint64_t)status.st_size;
 	if (spool_read(source->descriptor, 0, head, 2) == 2 && head[0] == 0x1f && head[1] == 0x8b) {
 		int packed = source->descriptor;
-		source->descriptor = unpack(source, most);
+		source->descriptor = unpack(source, source->bytes, most);
 		close(packed);
 	}
 	source->window = base_alloc(1, SOURCE_WINDOW + SOURCE_BEHIND);
