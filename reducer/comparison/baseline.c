@@ -10,11 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FIRST_LINE "tfprof-baseline 2"
 #define FIRST_LINE_1 "tfprof-baseline 1" /* without program and end */
 #define VALUE_MOST 1e18	 /* what a table's cell holds */
-#define FIELDS_MOST 1024 /* of a line: as many runs, and four more */
 
 static const char *const units[] = {[UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns"};
 static const char *const natures[] = {[FIGURE_WALL] = "wall", [FIGURE_TIME] = "processor", [FIGURE_FIXED] = "fixed"};
@@ -79,8 +79,9 @@ struct baseline {
 	enum unit_kind kind;
 	char *program;
 	bool is_ended;
-	char *fields[FIELDS_MOST];
-	size_t field_count;
+	char **fields; /* of the line at hand: as many as runs, and four more */
+	size_t field_count, field_room;
+	off_t bytes; /* of the file */
 };
 
 static _Noreturn void refuse(const struct baseline *baseline, const char *reason)
@@ -135,7 +136,7 @@ static void read_runs(struct baseline *baseline)
 {
 	double count = baseline->field_count == 2 ? number(baseline, baseline->fields[1]) : 0;
 
-	if (baseline->run_count || count < 1 || count > FIELDS_MOST - 4 || count != floor(count))
+	if (baseline->run_count || count < 1 || count > (double)baseline->bytes || count != floor(count))
 		refuse(baseline, "no number of runs");
 	baseline->run_count = (size_t)count;
 	baseline->runs = base_alloc(baseline->run_count, sizeof(*baseline->runs));
@@ -207,10 +208,9 @@ static void split(struct baseline *baseline, char *line)
 	line[strcspn(line, "\r\n")] = 0;
 	for (char *at = line; at;) {
 		char *tab = strchr(at, '\t');
-		if (baseline->field_count == FIELDS_MOST)
-			refuse(baseline, "too many fields");
 		if (tab)
 			*tab++ = 0;
+		baseline->fields = base_grow(baseline->fields, &baseline->field_room, baseline->field_count + 1, sizeof(*baseline->fields));
 		baseline->fields[baseline->field_count++] = at;
 		at = tab;
 	}
@@ -221,11 +221,13 @@ void baseline_read(struct compared *compared, const char *path)
 	struct baseline baseline = {.path = path};
 	FILE *file = fopen(path, "r");
 	bool has_end = true, is_whole = true;
+	struct stat status;
 	char *line = NULL;
 	size_t room = 0;
 
-	if (!file)
+	if (!file || fstat(fileno(file), &status) != 0)
 		base_die("%s: %s", path, strerror(errno));
+	baseline.bytes = status.st_size;
 	while (getline(&line, &room, file) > 0) {
 		is_whole = strchr(line, '\n') != NULL;
 		split(&baseline, line);
@@ -241,6 +243,7 @@ void baseline_read(struct compared *compared, const char *path)
 	if (!baseline.run_count || !baseline.runs[0].count)
 		refuse(&baseline, "it ends here, without figures");
 	free(line);
+	free(baseline.fields);
 	fclose(file);
 	compared->before_runs = baseline.runs;
 	figures_join(&compared->before, baseline.runs, baseline.run_count);
