@@ -15,6 +15,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/request.h"
+#include "reducer/trace/abreast.h"
 #include "reducer/trace/patterns.h"
 
 #include <inttypes.h>
@@ -34,6 +35,7 @@ enum { START = SPAN_ARGUMENTS, DURATION, FLOW }; /* numbers of a pattern beside 
 #define PIDS (UINT32_C(1) << 22)	   /* ids of the kernel's threads and processes are below */
 #define TRACES_THREAD ((uint64_t)PIDS)	   /* + thread's id */
 #define STEPS_THREAD ((uint64_t)PIDS * 2) /* + process's number */
+#define LANE_THREAD ((uint64_t)PIDS * 8)  /* times the lane, + one of these: abreast.h */
 
 struct chrome {
 	FILE *file;
@@ -48,6 +50,7 @@ struct chrome {
 	uint32_t *numbers; /* of the run's processes, as number_processes has them */
 	uint32_t *traced; /* serials of threads of the process whose TRACES_THREAD is labelled */
 	size_t traced_count, traced_room;
+	struct abreast abreast; /* rows of the process that are no queue */
 	int is_first;
 };
 
@@ -149,18 +152,27 @@ static uint64_t queue_thread(const struct gpu_queue *queue, uint32_t lane)
 	return ((uint64_t)queue->context << 24 | (queue->stream & 0xffffff)) * SPAN_LANES + lane;
 }
 
+/* The row of what is no work of a queue, but for its lane. */
+static uint64_t row_of(const struct chrome *chrome, const struct span *span)
+{
+	const struct process *process = &chrome->request->run->processes[span->process];
+	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(process, span->track) : NULL;
+
+	if (!thread)
+		return STEPS_THREAD + chrome->numbers[span->process];
+	return thread->tid + (span->what == SPAN_TRACE ? TRACES_THREAD : 0);
+}
+
 static void add_place(struct chrome *chrome, struct text *to, const struct span *span)
 {
-	const struct run *run = chrome->request->run;
-	const struct process *process = &run->processes[span->process];
-	uint64_t pid = chrome->numbers[span->process], tid = STEPS_THREAD + pid;
+	const struct process *process = &chrome->request->run->processes[span->process];
+	uint64_t pid = chrome->numbers[span->process], tid;
 
 	if (span->on == SPAN_QUEUE) {
 		pid = device_process(chrome, span->process, process->gpu->queues[span->track].device);
 		tid = queue_thread(&process->gpu->queues[span->track], span->lane);
-	} else if (span->on == SPAN_THREAD) {
-		const struct thread *thread = process_thread(process, span->track);
-		tid = thread ? thread->tid + (span->what == SPAN_TRACE ? TRACES_THREAD : 0) : tid;
+	} else {
+		tid = row_of(chrome, span) + LANE_THREAD * span->lane;
 	}
 	text_string(to, "\"pid\":");
 	text_integer(to, (int64_t)pid);
@@ -315,9 +327,31 @@ static void label_traces(struct chrome *chrome, const struct span *span)
 	text_free(&name);
 }
 
+/* Gives what crosses others of its row one beside it. */
+static void choose_lane(struct chrome *chrome, struct span *span)
+{
+	const struct process *process = &chrome->request->run->processes[span->process];
+	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(process, span->track) : NULL;
+	uint64_t row = row_of(chrome, span);
+	struct text name = {0};
+	int is_first;
+
+	span->lane = abreast_lane(&chrome->abreast, row, span->start_ns, span->start_ns + (int64_t)span->duration_ns, &is_first);
+	if (!is_first || !span->lane)
+		return;
+	if (thread && !thread->name[0])
+		text_format(&name, "thread %" PRIu32, thread->tid);
+	else
+		text_string(&name, thread ? thread->name : "steps");
+	text_format(&name, ", what overlaps (%" PRIu32 ")", span->lane);
+	put_label(chrome, "thread_name", chrome->numbers[span->process], row + LANE_THREAD * span->lane, name.bytes);
+	text_free(&name);
+}
+
 static int put_span(void *context, const struct span *span)
 {
 	struct chrome *chrome = context;
+	struct span laned;
 	struct pattern *pattern;
 	size_t done = 0;
 	bool is_known;
@@ -325,6 +359,11 @@ static int put_span(void *context, const struct span *span)
 
 	if (!request_draws_span(chrome->request, span))
 		return 0;
+	if (span->kind == SPAN_WHOLE && span->on != SPAN_QUEUE) {
+		laned = *span;
+		choose_lane(chrome, &laned);
+		span = &laned;
+	}
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
 	pattern = patterns_of(chrome->patterns, span, &is_known);
 	if (!is_known && span->what == SPAN_TRACE && span->on == SPAN_THREAD)
@@ -402,6 +441,7 @@ static void write_run(FILE *file, const struct request *request)
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
+		abreast_free(&chrome.abreast);
 	}
 	flush(&chrome);
 	fputs("\n]}\n", file);
