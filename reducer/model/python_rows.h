@@ -62,6 +62,7 @@ struct python_rows {
 	size_t pair_count;
 	struct python_tracing *tracings; /* by their ends */
 	size_t tracing_count;
+	int has_inductor; /* frames of TorchInductor that make code were on a stack. tracing.c */
 	struct python_moment *measured; /* looks that found kernels being measured, by running them again and again. tracing.c */
 	size_t measured_count;
 	int has_collections;

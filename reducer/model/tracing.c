@@ -107,6 +107,13 @@ static enum python_tracer tracer_of(const char *file, const char *function)
 /* Paths and names are cut at so much to be looked at: of the file its end counts. */
 #define NAME_ROOM 256
 
+/* What TorchInductor makes is kept on disk; what TorchDynamo and AOTAutograd trace for other backends is not. */
+static int makes_code(const char *file, const char *function)
+{
+	return (ends_with(file, "torch/_inductor/compile_fx.py") && strstr(function, "compile") != NULL) ||
+	       (ends_with(file, "torch/_inductor/graph.py") && strstr(function, "codegen") != NULL);
+}
+
 static void take_code(void *state, const struct fact *fact, const int *fields)
 {
 	struct tracing *tracing = state;
@@ -121,6 +128,7 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 	size_t tail = file->length < NAME_ROOM ? file->length : NAME_ROOM - 1;
 	memcpy(texts[1], file->text + file->length - tail, tail);
 	tracer = tracer_of(texts[1], texts[0]);
+	tracing->scan->process->python.has_inductor |= makes_code(texts[1], texts[0]);
 	if (tracer != TRACER_NONE && tracing->codes == NULL)
 		tracing->codes = calloc(CODES_MAX + 1, 1);
 	if (tracer != TRACER_NONE && tracing->codes != NULL)

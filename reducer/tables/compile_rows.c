@@ -120,13 +120,18 @@ static void add_timed(struct compile_row *row, const struct op *op)
 	row->total_ns += op->total_ns;
 }
 
+static bool is_of_xla(const char *name)
+{
+	return strncmp(name, "XlaCompile", 10) == 0 || strstr(name, "Compiler::") || strstr(name, "::Compile");
+}
+
 /* XLA's own announcements, those of PyTorch's compiler: "... (dynamo_timed)", and how long a tf.function was traced. */
 static void take_timed(struct compile_rows *rows, const struct op *op)
 {
 	static const char timed[] = " (dynamo_timed)";
 	size_t length = strlen(op->name), tail = sizeof(timed) - 1;
 	bool is_torch = length > tail && strcmp(op->name + length - tail, timed) == 0;
-	bool is_xla = strncmp(op->name, "XlaCompile", 10) == 0 || strstr(op->name, "Compiler::") || strstr(op->name, "::Compile");
+	bool is_xla = is_of_xla(op->name);
 	const char *function = op->name + sizeof(OP_TRACED) - 1;
 
 	if (strncmp(op->name, OP_TRACED, sizeof(OP_TRACED) - 1) == 0)
@@ -167,6 +172,26 @@ void compile_rows_take_tracings(struct compile_rows *rows, const struct process 
 		row->versions++;
 		row->total_ns += tracing->to_ns - tracing->from_ns;
 	}
+}
+
+bool compile_only_traces(const struct process *process)
+{
+	bool traces = false;
+
+	if (process->gpu || process->python.has_inductor)
+		return false;
+	for (size_t i = 0; i < process->ops.count; i++) {
+		const char *name = process->ops.items[i].name;
+		if (is_of_xla(name) || strncmp(name, "XLA call: ", 10) == 0)
+			return false;
+		traces |= strncmp(name, OP_TRACED, sizeof(OP_TRACED) - 1) == 0;
+	}
+	for (size_t i = 0; i < process->python.tracing_count; i++) {
+		if (process->python.tracings[i].tracer == TRACER_JAX)
+			return false;
+		traces = true;
+	}
+	return traces;
 }
 
 void compile_rows_free(struct compile_rows *rows)

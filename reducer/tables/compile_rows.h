@@ -31,6 +31,8 @@ struct compile_rows {
 void compile_rows_take(struct compile_rows *rows, const struct process *process);
 /* Stretches in which Python code of a framework compiled; `versions` is how many. */
 void compile_rows_take_tracings(struct compile_rows *rows, const struct process *process);
+/* Whether all that compiled was Python code that traces, for no compiler whose results a cache on disk may keep: inferred. */
+bool compile_only_traces(const struct process *process);
 void compile_rows_free(struct compile_rows *rows);
 
 /* Adds one version of a function. */

@@ -411,7 +411,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	has_waited = put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all, has_waited);
-	verdict_say_first(&sentence, rows, all);
+	verdict_say_first(&sentence, rows, request, all);
 	step_warm_say(&warm, rows, request, VERDICT_FIRST_FROM);
 	if (warm.length)
 		text_format(&sentence, " %s", warm.bytes);

@@ -2,6 +2,7 @@
 /* What a verdict says of steps besides; see reducer/tables/verdict_steps.h. */
 #include "reducer/tables/verdict_steps.h"
 
+#include "reducer/tables/compile_rows.h"
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/python_looks.h"
@@ -73,7 +74,20 @@ void verdict_say_failed(struct text *sentence, const struct request *request)
 	text_free(&fault);
 }
 
-void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)
+static bool only_traces(const struct step_rows *rows, const struct request *request)
+{
+	bool traces = false;
+
+	for (size_t i = 0, to; i < rows->count; i = to) {
+		step_rows_of(rows, rows->items[i]->process, &to);
+		if (!compile_only_traces(&request->run->processes[rows->items[i]->process]))
+			return false;
+		traces = true;
+	}
+	return traces;
+}
+
+void verdict_say_first(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t judged)
 {
 	struct step_first first = step_rows_first(rows);
 	uint64_t all = judged + first.ns;
@@ -83,8 +97,9 @@ void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint
 	text_format(sentence, " The first %s%s not in this: %.1f ms, %.1f %% of all", unit_kind_name(rows->kind),
 		    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
 	if (first.compilation_ns * 2 >= first.ns)
-		text_format(sentence, "; %.1f ms of it compile (-t compile_stats): a cache of compiled code that is kept saves that",
-			    (double)first.compilation_ns / 1e6);
+		text_format(sentence, "; %.1f ms of it compile (-t compile_stats): %s", (double)first.compilation_ns / 1e6,
+			    only_traces(rows, request) ? "Python traces functions there, which no cache of compiled code saves"
+						       : "a cache of compiled code that is kept saves that");
 	text_string(sentence, ".");
 }
 

@@ -27,7 +27,7 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 			const struct busy *busy);
 
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
-void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
+void verdict_say_first(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t judged);
 
 /*
  * One judged step that is so long that shares speak of it, where most of it is recorded: what it did then was not usual. (One in which
