@@ -41,11 +41,8 @@ static size_t group_of(struct functions *taken, uint64_t id, const char *name)
 	while (at < taken->group_count && (strlen(taken->groups[at].name) != length ||
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
-	if (at == taken->group_count) {
-		if (at == MODEL_FUNCTIONS_MAX)
-			return MODEL_FUNCTIONS_MAX;
+	if (at == taken->group_count && at < MODEL_FUNCTIONS_MAX)
 		taken->groups[taken->group_count++].name = (char *)(uintptr_t)run_text(taken->scan->run, name, length);
-	}
 	if (id < NAMES_MAX)
 		taken->groups_of[id] = (uint16_t)(at + 1);
 	return at;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit test of the steps of made loops on the CPU that stand beside much else: which of it is the loop, and what is said of the rest.
+ * Each is the outline of a program that was recorded.
+ */
+#include "test/logmaker_train.h"
+#include "test/unit/run_made.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ANNOTATION 4 /* a row of collectors/tables/range_sources.def */
+
+/* The process of a log of one thread with what `work` puts into it. */
+static const struct process *steps_of(void (*work)(struct train *train))
+{
+	struct maker maker;
+
+	train_make(&maker, work);
+	return run_made_of(&maker, "steps_told_apart_test");
+}
+
+static void one(struct train *train, uint32_t name, uint8_t source)
+{
+	train_end(train, train_begin(train, name, source, 0), source);
+}
+
+#define LAYERS 300 /* functions of TensorFlow */
+#define CALLED 6   /* of them in each step, all in turn */
+#define LEARNT 50
+
+static void call(struct train *train, uint32_t function, uint32_t op)
+{
+	uint64_t key = train_begin(train, function, EAGER, USER);
+
+	one(train, op, ANNOTATION);
+	train_end(train, key, EAGER);
+}
+
+/* What learns comes behind more functions than a byte counts. */
+static void many_functions(struct train *train)
+{
+	enum { LEARN = LAYERS + 1, FORWARD, TAPE };
+	char name[32];
+
+	for (uint32_t i = 0; i < LAYERS; i++) {
+		snprintf(name, sizeof name, "__inference_layer_%c%c_7", (int)('a' + i / 26), (int)('a' + i % 26));
+		train_name(train, i + 1, name);
+	}
+	train_name(train, LEARN, "__inference_learn_7");
+	train_name(train, FORWARD, "MatMul:MatMul");
+	train_name(train, TAPE, "gradient_tape/MatMul:MatMul");
+	for (uint32_t i = 0; i < LAYERS; i++)
+		call(train, i + 1, FORWARD);
+	for (uint32_t i = 0; i < LEARNT; i++) {
+		for (uint32_t k = 0; k < CALLED; k++)
+			call(train, (i * CALLED + k) % LAYERS + 1, FORWARD);
+		call(train, LEARN, TAPE);
+	}
+}
+
+/* All 350 calls were steps where the functions could not be told apart. */
+static void steps_are_found_among_many_functions(void **state)
+{
+	const struct process *process = steps_of(many_functions);
+
+	(void)state;
+	assert_int_equal(process->step_count, LEARNT);
+	assert_string_equal(process->steps[0].name, "learn");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(steps_are_found_among_many_functions, run_made_forget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
