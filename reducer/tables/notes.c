@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define GIB 1073741824.0
-#define KIB 1024.0
 #define TOLD_PARTS 100 /* below one in so many, a peak that the allocator tells and ours differ by threads that raced */
 
 static bool setting_is(const struct process *process, const char *name, const char *value)
@@ -383,6 +382,7 @@ static void heritage_add(struct heritage *heritage, uint64_t bytes)
 void notes_inherited(struct table *table, const struct request *request)
 {
 	struct heritage counted = {0}, left_out = {0};
+	struct text kept = {0}, given = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -392,17 +392,21 @@ void notes_inherited(struct table *table, const struct request *request)
 		heritage_add(&counted, process->heap.inherited_bytes);
 		heritage_add(&left_out, process->log->live.inherited_bytes - process->heap.inherited_bytes);
 	}
+	text_size(&kept, (int64_t)counted.bytes);
+	text_size(&given, (int64_t)left_out.bytes);
 	if (counted.processes)
 		table_note(table, NOTE_INFO,
 			   "Processes made by fork: %zu. Live and peak of their heaps begin with what the parent held live then "
-			   "(%.0f KiB in all), shared with it until one of them writes, and the job's sum has it once for each; call "
+			   "(%s in all), shared with it until one of them writes, and the job's sum has it once for each; call "
 			   "stacks know own blocks alone.",
-			   counted.processes, (double)counted.bytes / KIB);
+			   counted.processes, kept.bytes);
 	if (left_out.processes)
 		table_note(table, NOTE_INFO,
-			   "Processes made by fork: %zu. What the parent held live then (%.0f KiB in all) is in no live or peak "
+			   "Processes made by fork: %zu. What the parent held live then (%s in all) is in no live or peak "
 			   "figure of theirs, what they gave back of it in their frees alone.",
-			   left_out.processes, (double)left_out.bytes / KIB);
+			   left_out.processes, given.bytes);
+	text_free(&kept);
+	text_free(&given);
 }
 
 bool notes_is_told_more(const struct account *account)
