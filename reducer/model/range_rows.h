@@ -46,7 +46,7 @@ enum step_union {
 	STEP_OF_ROUND, /* one of them steps several times, each with data of its own, then the other one once */
 };
 
-/* Where the calls of another loop of JAX's lie that may be a training as well: xla_beside.h. */
+/* Where another loop lies that may be meant as well: xla_beside.h, periods_behind.h. */
 enum loop_aside {
 	LOOP_NONE,
 	LOOP_BEHIND,

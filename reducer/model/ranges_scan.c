@@ -17,6 +17,7 @@
 #include "reducer/model/step_guesses.h"
 #include "reducer/model/steps_beside.h"
 #include "reducer/model/texts.h"
+#include "reducer/model/word_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +302,7 @@ static int is_tracing(struct taken *taken, uint64_t id)
 	if (id >= NAMES_MOST)
 		return 0;
 	if (taken->traces[id] == 0)
-		taken->traces[id] = (uint8_t)(1 + step_guess_is_tracing(op_text(taken, id)));
+		taken->traces[id] = (uint8_t)(1 + word_is_tracing(op_text(taken, id)));
 	return taken->traces[id] == 2;
 }
 

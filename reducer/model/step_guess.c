@@ -3,7 +3,8 @@
 #include "reducer/model/step_guess.h"
 
 #include "reducer/model/internal.h"
-#include "reducer/model/learning.h"
+#include "reducer/model/periods_behind.h"
+#include "reducer/model/word_kinds.h"
 #include "reducer/model/xla_beside.h"
 #include "reducer/model/xla_evaluation.h"
 
@@ -404,54 +405,12 @@ static void add_steps(struct process *process, const struct step_guess *known, c
 	free(is_trained);
 }
 
-int step_guess_is_tracing(const char *name)
-{
-	return strcmp(name, "PythonDispatchMode") == 0;
-}
-
-static int is_among(const char *name, const char *const *names, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && strcmp(names[i], name) != 0)
-		i++;
-	return i < count;
-}
-
-/* TensorFlow's eager ops, and what else nets end with; other layers of PyTorch are known to learning.c. */
-static enum period_word_kind kind_of(const char *name)
-{
-	static const char *const layers[] = {"Conv1D", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "FusedBatchNormV3", "MatMul",
-					     "BatchMatMulV2", "Einsum", "ResourceGather", "AvgPool", "MaxPool", "Softmax",
-					     "aten::softmax", "aten::log_softmax", "aten::max_pool2d",
-					     "aten::avg_pool2d", "aten::adaptive_avg_pool2d"};
-	static const char *const loops[] = {"IteratorGetNext", "aten::lift_fresh", "aten::item", "aten::_local_scalar_dense",
-					    "aten::argmax", "aten::multinomial", "aten::randn", "aten::rand", "aten::randint",
-					    "aten::randperm"};
-
-	static const char *const making[] = {"aten::empty", "aten::zeros", "aten::ones", "aten::uniform_", "aten::normal_",
-					     "aten::fill_", "aten::zero_", "aten::detach", "aten::detach_", "aten::copy_",
-					     "aten::to", "aten::empty_like", "aten::erfinv_", "aten::clamp_", "aten::set_"};
-
-	if (is_among(name, loops, sizeof loops / sizeof *loops))
-		return PERIOD_WORD_LOOP;
-	if (is_among(name, layers, sizeof layers / sizeof *layers))
-		return PERIOD_WORD_LAYER;
-	if (is_among(name, making, sizeof making / sizeof *making))
-		return PERIOD_WORD_MAKING;
-	if (strncmp(name, "enumerate(DataLoader)#", 22) == 0)
-		return PERIOD_WORD_LOOP;
-	if (step_guess_is_tracing(name))
-		return PERIOD_WORD_TRACE;
-	return learning_is_layer_name(name) ? PERIOD_WORD_LAYER : PERIOD_WORD_PLAIN;
-}
-
 static void tell_kinds(const struct step_guess *known)
 {
 	for (size_t i = 0; i < known->periods->symbol_count; i++) {
 		struct period_symbol *symbol = &known->periods->symbols[i];
 		if (symbol->key >> 62 == 1 && !(symbol->key & STEP_GUESS_FUNCTION))
-			symbol->kind = kind_of(known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1)));
+			symbol->kind = word_kind(known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1)));
 	}
 }
 
@@ -549,6 +508,19 @@ static void end_with_op(const struct step_guess *known, struct period_found *fou
 		last->end = last_ends_find(known->ends, last->end);
 }
 
+/* Another loop before the steps or behind them. */
+static int find_other(struct process *process, const struct step_guess *known, const struct period_found *found)
+{
+	struct period_other other = {.rounds = 0};
+	int result = known->xla_runs == NULL && found->count > 0 ? periods_find_other(known->periods, found, &other) : 0;
+
+	if (known->xla_runs == NULL) {
+		process->aside.calls = other.rounds;
+		process->aside.where = other.is_before ? LOOP_BEFORE : LOOP_BEHIND;
+	}
+	return result;
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -559,7 +531,8 @@ int step_guess(struct process *process, const struct step_guess *known)
 		return 0;
 	tell_kinds(known);
 	join_versions(known);
-	if (periods_find(known->periods, &found) != 0 || (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
+	if ((known->xla_runs == NULL ? periods_find_loop : periods_find)(known->periods, &found) != 0 ||
+	    (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
 		return -1;
 	if (found.count > 0)
 		process->step_count = 0;
@@ -579,6 +552,8 @@ int step_guess(struct process *process, const struct step_guess *known)
 	if (first.begin != 0)
 		add_found(process, step, &first, found.confidence);
 	end_with_op(known, &found);
+	if (find_other(process, known, &found) != 0)
+		return -1;
 	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);

@@ -41,9 +41,6 @@ struct step_guess {
  */
 int step_guess_is_due(const struct process *process);
 
-/* Is an op of that name what a compiler traces with? */
-int step_guess_is_tracing(const char *name);
-
 /* Returns -1 without memory. Times of steps are ticks. */
 int step_guess(struct process *process, const struct step_guess *known);
 

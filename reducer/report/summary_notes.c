@@ -188,11 +188,33 @@ static void note_settings(struct table *notes, const struct request *request)
 	python_looks_note_alone(notes, request);
 }
 
+/* What the steps are, and what they are not: before anything that is told of other things. */
+static struct table *make_steps(const struct summary *summary)
+{
+	struct table *table = table_make(&table_step_stats);
+
+	notes_aside(table, summary->request);
+	notes_unit(table, summary->request);
+	return table;
+}
+
+static void put_steps(struct summary *summary)
+{
+	struct table *table = make_steps(summary);
+
+	for (size_t i = 0; i < table->note_count; i++)
+		keep_note(summary, table->notes[i].text, NOTE_MISSING);
+	table_free(table);
+}
+
 void summary_measure_missing(struct summary *summary)
 {
-	struct table *notes = table_make(&table_memory_sites);
+	struct table *notes = table_make(&table_memory_sites), *steps = make_steps(summary);
 
 	note_settings(notes, summary->request);
+	for (size_t i = 0; i < steps->note_count; i++)
+		summary->missing_lines += (unsigned)measure_note(summary, steps->notes[i].text);
+	table_free(steps);
 	for (size_t i = 0; i < notes->note_count; i++)
 		if (notes->notes[i].kind == NOTE_MISSING)
 			summary->missing_lines += (unsigned)measure_note(summary, notes->notes[i].text);
@@ -205,6 +227,7 @@ void summary_put_notes(struct summary *summary)
 	struct table *sites = table_make(&table_memory_sites), *steps = tables_make(&table_step_stats, summary->request);
 	size_t said = put_no_steps(summary, steps);
 
+	put_steps(summary);
 	notes_missing(sites, summary->request);
 	put_others(summary, sites, steps, said);
 	table_free(sites);

@@ -46,6 +46,12 @@ void notes_started_apart(struct table *table, const struct request *request);
 /* Says where several files of another profiler are of one process: what is called processes then are its recordings. */
 void notes_recorded_again(struct table *table, const struct request *request);
 
+/* Loops beside the steps that may be meant as well. */
+void notes_aside(struct table *table, const struct request *request);
+
+/* Of what kind the steps may be that were found where nothing was learnt. */
+void notes_unit(struct table *table, const struct request *request);
+
 /* Says whether live and peak of forked processes count what their parent held then: that depends on the mode. */
 void notes_inherited(struct table *table, const struct request *request);
 

@@ -9,7 +9,7 @@
 #include "reducer/tables/rare_rows.h"
 
 #include "reducer/analysis/rare_work.h"
-#include "reducer/model/step_guess.h"
+#include "reducer/model/word_kinds.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
@@ -247,7 +247,7 @@ static bool mostly_compiles(const struct rare *rare, const struct step_time *ste
 
 	if (name && names_compiling(rare, name))
 		return false;
-	if (name && step_guess_is_tracing(rare->parts[name->first].name))
+	if (name && word_is_tracing(rare->parts[name->first].name))
 		return step->compilation_ns > step->rare_ns / 2;
 	return step->compilation_ns > step->rare_ns;
 }

@@ -271,7 +271,8 @@ static void note_process(struct table *table, const struct request *request, con
 					"step may be one of them)"
 				      : "follow from what repeats among its ranges, ops and GPU calls",
 			process_only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
-						 "that a language model generates."
+						 "that a language model generates; a range around each request (record_function, "
+						 "NVTX) makes requests of them."
 					       : "");
 }
 
@@ -303,25 +304,6 @@ static void note_optimizers(struct table *table, const struct request *request, 
 			   "a step.",
 			   process->called, names.bytes, (unsigned long long)ends);
 	text_free(&names);
-}
-
-/* What else looks like steps. Of another loop of JAX's nothing tells whether it trains. */
-static void note_aside(struct table *table, const struct request *request, const struct process *process)
-{
-	static const char *const where[] = {[LOOP_BEHIND] = "behind the last of these steps",
-					    [LOOP_BEFORE] = "before the first of these steps",
-					    [LOOP_ABREAST] = "on another thread"};
-
-	if (process->batches_aside > 0 && request_wants_process(request, process))
-		table_note(table, NOTE_INFERRED,
-			   "Process %s: it took %zu batches of tf.data in none of these steps (as Keras' predict does). They are not "
-			   "counted.",
-			   process->called, process->batches_aside);
-	if (process->aside.line && request_wants_process(request, process))
-		table_note(table, NOTE_INFERRED,
-			   "Process %s: %s ran a compiled function at least %llu times, %s: a training of its own, or an evaluation. Its "
-			   "calls are not counted; tfprof.step() says what is meant.",
-			   process->called, process->aside.line, (unsigned long long)process->aside.calls, where[process->aside.where]);
 }
 
 static bool calls_xla(const struct request *request)
@@ -359,10 +341,9 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t p = 0; p < request->run->process_count; p++)
 		if (!note_replays(table, request, &request->run->processes[p]))
 			note_process(table, request, &request->run->processes[p]);
-	for (size_t p = 0; p < request->run->process_count; p++) {
+	for (size_t p = 0; p < request->run->process_count; p++)
 		note_optimizers(table, request, &request->run->processes[p]);
-		note_aside(table, request, &request->run->processes[p]);
-	}
+	notes_aside(table, request);
 	step_rows_notes(table, request, &rows);
 	if (rows.count)
 		flops_note(table, request);

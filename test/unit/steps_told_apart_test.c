@@ -75,10 +75,93 @@ static void steps_are_found_among_many_functions(void **state)
 	assert_string_equal(process->steps[0].name, "learn");
 }
 
+/* Two models of PyTorch, one behind the other: each request draws its input, and has ops of its own. */
+enum { DRAW = 1, CONV, RELU, POOL, LSTM, LINEAR, SOFTMAX, ITEM, EMBEDDING, TANH, NAMES };
+
+static void name_ops(struct train *train)
+{
+	static const char *const names[NAMES] = {[DRAW] = "aten::randn",	[CONV] = "aten::conv2d",
+						 [RELU] = "aten::relu",		[POOL] = "aten::max_pool2d",
+						 [LSTM] = "aten::lstm",		[LINEAR] = "aten::linear",
+						 [SOFTMAX] = "aten::softmax",	[ITEM] = "aten::item",
+						 [EMBEDDING] = "aten::embedding", [TANH] = "aten::tanh"};
+
+	for (unsigned i = 1; i < NAMES; i++)
+		train_name(train, i, names[i]);
+	PUT(train, framework_thread, .id = 1, .source = RECORD_FUNCTION);
+}
+
+static void requests_of(struct train *train, const uint32_t *ops, size_t count, unsigned requests)
+{
+	for (unsigned i = 0; i < requests; i++)
+		for (size_t k = 0; k < count; k++)
+			one(train, ops[k], RECORD_FUNCTION);
+}
+
+static const uint32_t pictures[] = {DRAW, CONV, RELU, POOL, CONV, RELU, LINEAR, ITEM};
+static const uint32_t texts[] = {DRAW, EMBEDDING, LSTM, TANH, LINEAR, SOFTMAX, ITEM};
+#define PICTURES (sizeof pictures / sizeof *pictures)
+#define TEXTS (sizeof texts / sizeof *texts)
+
+static void two_models(struct train *train)
+{
+	name_ops(train);
+	requests_of(train, pictures, PICTURES, 80);
+	requests_of(train, texts, TEXTS, 80);
+}
+
+/* As many requests of each: what begins those of the first was taken for the word of both, and there were no steps. */
+static void two_models_one_behind_the_other_are_two_loops(void **state)
+{
+	const struct process *process = steps_of(two_models);
+
+	(void)state;
+	assert_int_equal(process->step_count, 80);
+	assert_int_equal(process->aside.calls, 80);
+	assert_int_equal(process->aside.where, LOOP_BEHIND);
+}
+
+static void one_model_more_than_another(struct train *train)
+{
+	name_ops(train);
+	requests_of(train, pictures, PICTURES, 30);
+	requests_of(train, texts, TEXTS, 200);
+}
+
+/* The 30 were left out, and nothing was said of them. */
+static void the_loop_that_is_not_counted_is_told(void **state)
+{
+	const struct process *process = steps_of(one_model_more_than_another);
+
+	(void)state;
+	assert_int_equal(process->step_count, 200);
+	assert_int_equal(process->aside.calls, 30);
+	assert_int_equal(process->aside.where, LOOP_BEFORE);
+}
+
+static void one_model_and_a_few_requests(struct train *train)
+{
+	name_ops(train);
+	requests_of(train, pictures + 1, 4, 6);
+	requests_of(train, texts, TEXTS, 200);
+}
+
+static void what_took_little_time_is_no_loop(void **state)
+{
+	const struct process *process = steps_of(one_model_and_a_few_requests);
+
+	(void)state;
+	assert_int_equal(process->step_count, 200);
+	assert_int_equal(process->aside.calls, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(steps_are_found_among_many_functions, run_made_forget),
+		cmocka_unit_test_teardown(two_models_one_behind_the_other_are_two_loops, run_made_forget),
+		cmocka_unit_test_teardown(the_loop_that_is_not_counted_is_told, run_made_forget),
+		cmocka_unit_test_teardown(what_took_little_time_is_no_loop, run_made_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
