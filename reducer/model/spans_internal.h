@@ -12,6 +12,7 @@
 #include "reducer/model/spans.h"
 #include "reducer/model/spans_alike.h"
 #include "reducer/model/spans_awaited.h"
+#include "reducer/model/spans_collectives.h"
 
 #define SPANS_NO_TEXT UINT32_MAX
 
@@ -105,6 +106,7 @@ struct spans {
 	struct span_place *node_places;
 	size_t node_count, node_room;
 	struct span_pending *pending; /* by stream */
+	struct spans_collectives collectives;
 	int64_t realtime_offset;      /* run ns - CLOCK_REALTIME */
 	struct {
 		int64_t start_ns;

@@ -35,6 +35,25 @@ static uint64_t ended_inside(struct span_thread *thread, int64_t start_ns, uint6
 	return inside;
 }
 
+/* An op of TensorFlow that other processes take part in has returned, and goes on. */
+static void tell_collective(struct spans *spans, const struct span *span)
+{
+	struct span whole = *span;
+	int64_t to;
+
+	if (!collectives_take(&spans->collectives, span, &whole.start_ns, &to))
+		return;
+	whole.duration_ns = whole.self_ns = (uint64_t)(to - whole.start_ns);
+	whole.on = SPAN_PROCESS;
+	whole.thread = whole.track = 0;
+	whole.name = COLLECTIVE_NAME;
+	whole.arguments = NULL;
+	whole.argument_count = 0;
+	if (spans->options->phase_of != NULL)
+		whole.phase = spans->options->phase_of(spans->options->context, whole.name, whole.source, 0);
+	spans_tell(spans, &whole);
+}
+
 static void flush(struct spans *spans, struct span_pending *pending)
 {
 	if (!pending->is_there)
@@ -43,6 +62,7 @@ static void flush(struct spans *spans, struct span_pending *pending)
 	pending->span.arguments = pending->arguments;
 	if (spans->flops != NULL)
 		spans_flops_trace(spans, &pending->span);
+	tell_collective(spans, &pending->span);
 	spans_tell(spans, &pending->span);
 }
 

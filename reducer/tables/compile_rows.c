@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COMPILED_PART 10 /* what takes less than so much of the time that tracing takes a cache does not save much of */
 #define TRACED "tf.function traced"
 #define TRACING "tf.function traced in Python"
 #define COMPILED "torch.compile region compiled"
@@ -176,22 +177,27 @@ void compile_rows_take_tracings(struct compile_rows *rows, const struct process 
 
 bool compile_only_traces(const struct process *process)
 {
+	int64_t traced = 0, compiled = 0;
 	bool traces = false;
 
 	if (process->gpu || process->python.has_inductor)
 		return false;
 	for (size_t i = 0; i < process->ops.count; i++) {
-		const char *name = process->ops.items[i].name;
-		if (is_of_xla(name) || strncmp(name, "XLA call: ", 10) == 0)
+		const struct op *op = &process->ops.items[i];
+		bool is_tracing = strncmp(op->name, OP_TRACED, sizeof(OP_TRACED) - 1) == 0;
+		if (is_of_xla(op->name) || strncmp(op->name, "XLA call: ", 10) == 0)
 			return false;
-		traces |= strncmp(name, OP_TRACED, sizeof(OP_TRACED) - 1) == 0;
+		traces |= is_tracing;
+		traced += is_tracing ? op->total_ns : 0;
 	}
 	for (size_t i = 0; i < process->python.tracing_count; i++) {
-		if (process->python.tracings[i].tracer == TRACER_JAX)
-			return false;
-		traces = true;
+		const struct python_tracing *tracing = &process->python.tracings[i];
+		bool is_jax = tracing->tracer == TRACER_JAX; /* Keras asks it for little things, whatever it trains by */
+		compiled += is_jax ? tracing->to_ns - tracing->from_ns : 0;
+		traced += is_jax ? 0 : tracing->to_ns - tracing->from_ns;
+		traces |= !is_jax;
 	}
-	return traces;
+	return traces && compiled * COMPILED_PART <= traced;
 }
 
 void compile_rows_free(struct compile_rows *rows)

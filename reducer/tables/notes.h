@@ -49,6 +49,9 @@ void notes_recorded_again(struct table *table, const struct request *request);
 /* Loops beside the steps that may be meant as well. */
 void notes_aside(struct table *table, const struct request *request);
 
+/* Says how the time of TensorFlow's collectives is known, where there are any. */
+void notes_collectives(struct table *table, const struct request *request);
+
 /* Of what kind the steps may be that were found where nothing was learnt. */
 void notes_unit(struct table *table, const struct request *request);
 

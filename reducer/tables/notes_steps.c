@@ -3,6 +3,8 @@
 #include "reducer/model/steps_beside.h"
 #include "reducer/tables/notes.h"
 
+#include <string.h>
+
 /* Of another loop nothing tells whether it is the one that is meant. */
 static void note_aside(struct table *table, const struct request *request, const struct process *process)
 {
@@ -46,4 +48,18 @@ void notes_unit(struct table *table, const struct request *request)
 				   "model generates (a range around each request makes requests of them).",
 				   process->called);
 	}
+}
+
+void notes_collectives(struct table *table, const struct request *request)
+{
+	bool has_any = false;
+
+	for (size_t p = 0; p < request->run->process_count; p++)
+		for (size_t i = 0; i < request->run->processes[p].ops.count; i++)
+			has_any |= request_wants_process(request, &request->run->processes[p]) &&
+				   strcmp(request->run->processes[p].ops.items[i].name, "CollectiveOpV2Kernel::Run") == 0;
+	if (has_any)
+		table_note(table, NOTE_INFERRED,
+			   "Collectives of TensorFlow count as communication from where they start to where it says that they are done, "
+			   "while nothing else runs: that they wait there for other processes, or for the network, follows from that.");
 }

@@ -539,6 +539,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	note_turns(table, request, rows);
 	note_tracing(table, request, rows);
 	note_awaited(table, request, rows);
+	notes_collectives(table, request);
 	if (splits[request->analysis.split])
 		table_note(table, NOTE_INFO, "%s", splits[request->analysis.split]);
 	if (request->analysis.step_time == STEP_TIME_SPAN)

@@ -32,11 +32,15 @@ static void no_cache_keeps_what_is_traced(void **state)
 static void compilers_that_make_code_may_have_one(void **state)
 {
 	struct op xla = {.name = "XlaCompile:#id=1#"}, call = {.name = "XLA call: main (train.py, line 25) in backend_compile +0x39"};
-	struct python_tracing torch = {.tracer = TRACER_TORCH}, jax = {.tracer = TRACER_JAX};
+	struct python_tracing torch = {.tracer = TRACER_TORCH}, jax = {.tracer = TRACER_JAX, .to_ns = 100};
+	struct op function = {.name = "tf.function traced: learn", .total_ns = 100};
 
 	(void)state;
 	assert_false(traces_alone(NULL, &torch, 1));
 	assert_false(traces_alone(NULL, &jax, 0));
+	assert_false(traces_alone(&function, &jax, 0));
+	function.total_ns = 1000;
+	assert_true(traces_alone(&function, &jax, 0)); /* Keras has a seed made by it */
 	assert_false(traces_alone(&xla, &torch, 0));
 	assert_false(traces_alone(&call, NULL, 0));
 }
