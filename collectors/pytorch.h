@@ -47,6 +47,8 @@ struct tfp_pytorch_api {
 	int (*sizes)(const void *tensor, int64_t **sizes);
 	int (*type)(const void *tensor, int32_t *type);
 	int (*layout)(const void *tensor, int32_t *layout);
+	int (*device)(const void *tensor, int32_t *device); /* with the number of the one that holds no data and computes nothing */
+	int32_t (*meta)(void);
 	const void *plain; /* what objects of the class of plain dense tensors begin with, c10::TensorImpl: those have sizes */
 	/* Lists of numbers among the inputs; all three or none. make_list builds one of a vector and a type, three words and two. */
 	uint8_t (*is_int_list)(const void *value); /* bool: the rest of the register is not told */

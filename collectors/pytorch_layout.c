@@ -129,7 +129,25 @@ static int has_sizes(const void *tensor, const struct tfp_pytorch_api *api)
 	return impl && *impl == api->plain;
 }
 
-/* "float[32,64]"; returns `at` where the tensor cannot say it, or there is no room (32 bytes a dimension would be too many). */
+/* On PyTorch's device "meta" tensors have shapes alone: what is done with them computes nothing. */
+static int is_meta(const void *tensor, const struct tfp_pytorch_api *api)
+{
+	int32_t device = -1;
+
+	return api->device && api->meta && !api->device(tensor, &device) && device == api->meta();
+}
+
+static char *put_text(char *at, const char *text)
+{
+	while (*text)
+		*at++ = *text++;
+	return at;
+}
+
+/*
+ * "float[32,64]", "meta:float[32,64]"; returns `at` where the tensor cannot say it, or there is no room (32 bytes a dimension would be
+ * too many).
+ */
 static char *put_tensor(char *at, const char *end, const void *tensor, const struct tfp_pytorch_api *api)
 {
 	int64_t dimensions = 0, *sizes = NULL;
@@ -138,8 +156,8 @@ static char *put_tensor(char *at, const char *end, const void *tensor, const str
 	if (!has_sizes(tensor, api) || api->dimensions(tensor, &dimensions) || dimensions < 0 || end - at < 24 + 21 * dimensions ||
 	    api->sizes(tensor, &sizes) || api->type(tensor, &type))
 		return at;
-	for (const char *name = type_name(type); *name;)
-		*at++ = *name++;
+	at = put_text(at, is_meta(tensor, api) ? "meta:" : "");
+	at = put_text(at, type_name(type));
 	*at++ = '[';
 	for (int64_t i = 0; i < dimensions; i++) {
 		if (i)

@@ -130,6 +130,8 @@ static void attach(void *torch)
 	*(void **)(void *)&api.sizes = symbol(torch, "aoti_torch_get_sizes");
 	*(void **)(void *)&api.type = symbol(torch, "aoti_torch_get_dtype");
 	*(void **)(void *)&api.layout = symbol(torch, "aoti_torch_get_layout");
+	*(void **)(void *)&api.device = symbol(torch, "aoti_torch_get_device_type");
+	*(void **)(void *)&api.meta = symbol(torch, "aoti_torch_device_type_meta");
 	*(void **)(void *)&api.is_int_list = symbol(torch, "_ZNK3c106IValue9isIntListEv");
 	*(void **)(void *)&api.is_bool_list = symbol(torch, "_ZNK3c106IValue10isBoolListEv");
 	*(void **)(void *)&api.make_list =

@@ -8,6 +8,7 @@
 #define SIDES 8	  /* of a tensor or a list */
 #define TENSORS 8 /* of an op that are looked at */
 #define LISTS 8
+#define META "meta:" /* before the type of a tensor of PyTorch's device of that name, which holds no data */
 
 /* "float[8,16]", or a list "(2,2)". */
 struct tensor {
@@ -82,8 +83,10 @@ static int read_inputs(struct inputs *inputs, const char *at, char end)
 		if (is_list) {
 			at = read_sides(&one, at + 1, ')');
 		} else if (at[name] == '[') {
+			int is_meta = strncmp(at, META, sizeof META - 1) == 0;
 			set_type(&one, at, name);
 			at = read_sides(&one, at + name + 1, ']');
+			one.rank = is_meta ? NO_SHAPE : one.rank; /* nothing is computed with it */
 		} else {
 			one.rank = NO_SHAPE;
 			at += name;

@@ -30,6 +30,8 @@ static const struct {
 	{"aten::mm", "float[0,16];float[16,4]", 0, FLOPS_FP32},
 	{"aten::mm", "float[8,16];float[8,4]", UNKNOWN, 0},
 	{"aten::mm", "float[8,16]", UNKNOWN, 0},
+	{"aten::mm", "meta:float[8,16];meta:float[16,4]", UNKNOWN, 0},
+	{"aten::addmm", "float[4];meta:half[8,16];meta:half[16,4]", UNKNOWN, 0},
 	{"aten::mm", "float[8,16];", UNKNOWN, 0},
 	{"aten::mm", ";float[16,4]", UNKNOWN, 0},
 	{"aten::mm", "", UNKNOWN, 0},
