@@ -416,6 +416,51 @@ static size_t split_other_work(struct functions *taken, int is_counting)
 	return found;
 }
 
+/* The first batch or iterator at that time or later. */
+static size_t batch_from(const struct functions *taken, uint64_t time)
+{
+	size_t low = 0, high = taken->batch_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (taken->batches[middle].begin < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether most of the time from a step to the next one of its thread went by behind the asking for one more batch of the same iterator. */
+static int is_wait(const struct functions *taken, const struct step *step, const struct step *next)
+{
+	uint64_t from = (uint64_t)step->end_ns, to = (uint64_t)next->time_ns, asked = 0;
+
+	for (size_t i = batch_from(taken, from); i < taken->batch_count && taken->batches[i].begin < to; i++) {
+		if (taken->batches[i].thread == step->thread && taken->batches[i].makes_iterator)
+			return 0;
+		asked = taken->batches[i].thread == step->thread ? taken->batches[i].begin : asked;
+	}
+	return asked != 0 && (to - asked) * 2 > to - from;
+}
+
+/* What step_choice.c takes for a pause is none where the loop waited for its batch: of an epoch that fills a cache, say. */
+static void keep_waits(const struct functions *taken)
+{
+	struct process *process = taken->scan->process;
+	struct step *step = NULL;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		struct step *next = &process->steps[i];
+		if (!next->is_chosen || next->source != SOURCE_eager)
+			continue;
+		if (step != NULL && step->thread == next->thread && step->rest_ns != 0 && step->rest_ns == step->end_ns &&
+		    is_wait(taken, step, next))
+			step->rest_ns = 0;
+		step = next;
+	}
+}
+
 /* Where a function takes gradients and changes weights by them, one that only takes them does something else: it evaluates. */
 static void tell_evaluation(struct functions *taken)
 {
@@ -449,6 +494,7 @@ static int finish(void *state)
 	} else {
 		process->batches_aside = functions_batches_aside(taken);
 	}
+	keep_waits(taken);
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;
 	if (split_other_work(taken, 1) * 2 < chosen)

@@ -155,10 +155,50 @@ static void what_took_little_time_is_no_loop(void **state)
 	assert_int_equal(process->aside.calls, 0);
 }
 
+/* A loop of TensorFlow: three epochs of which the first fills a cache, each begins with an iterator; a checkpoint behind step SAVED. */
+#define EPOCH 20
+#define FILLED 12 /* batches, and then the cache has the others */
+#define SAVED 25
+#define LONG 900000 /* ticks; a step takes some 10000 */
+
+static void filled_cache(struct train *train)
+{
+	enum { MAKE = 1, BATCH, LEARN, TAPE };
+
+	train_name(train, MAKE, "MakeIterator");
+	train_name(train, BATCH, "IteratorGetNext");
+	train_name(train, LEARN, "__inference_learn_7");
+	train_name(train, TAPE, "gradient_tape/MatMul:MatMul");
+	for (unsigned i = 0; i < 3 * EPOCH; i++) {
+		if (i % EPOCH == 0)
+			one(train, MAKE, EAGER);
+		uint64_t key = train_begin(train, BATCH, EAGER, 0);
+		train->time += i < FILLED || i % EPOCH == 0 ? LONG : 0;
+		train_end(train, key, EAGER);
+		call(train, LEARN, TAPE);
+		train->time += i == SAVED ? LONG : 0;
+	}
+}
+
+/* Those steps of the first epoch were pauses: evaluation or a checkpoint, and no time went to waiting for input. */
+static void waiting_for_a_batch_is_no_pause(void **state)
+{
+	const struct process *process = steps_of(filled_cache);
+
+	(void)state;
+	assert_int_equal(process->step_count, 3 * EPOCH);
+	for (size_t i = 0; i + 1 < 3 * EPOCH; i++)
+		if (i == SAVED || i % EPOCH == EPOCH - 1) /* what comes before a new iterator is an epoch's end */
+			assert_int_equal(process->steps[i].rest_ns, process->steps[i].end_ns);
+		else
+			assert_int_equal(process->steps[i].rest_ns, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(steps_are_found_among_many_functions, run_made_forget),
+		cmocka_unit_test_teardown(waiting_for_a_batch_is_no_pause, run_made_forget),
 		cmocka_unit_test_teardown(two_models_one_behind_the_other_are_two_loops, run_made_forget),
 		cmocka_unit_test_teardown(the_loop_that_is_not_counted_is_told, run_made_forget),
 		cmocka_unit_test_teardown(what_took_little_time_is_no_loop, run_made_forget),
