@@ -123,8 +123,10 @@ void python_looks_note_alone(struct table *table, const struct request *request)
 
 	if (main && request_wants_process(request, main) && was_alone(main) && main->gone_ns - main->start_ns >= ALONE_LEAST_NS)
 		table_note(table, NOTE_MISSING,
-			   "Lines of Python by time: the program never had a second thread, and tfprof is not the reason for one "
-			   "(" MAKES_SECOND ").");
+			   "Lines of Python by time: %s%s never had a second thread, and tfprof is not the reason for one "
+			   "(" MAKES_SECOND ").",
+			   request->run->process_count > 1 ? "process " : "the program",
+			   request->run->process_count > 1 ? main->called : "");
 }
 
 void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)
