@@ -525,7 +525,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
 	struct xla_loop loop = {.count = 0};
-	struct period_found found;
+	struct period_found found = {.steps = NULL};
 
 	if (!step_guess_is_due(process))
 		return 0;
