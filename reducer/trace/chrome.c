@@ -327,31 +327,38 @@ static void label_traces(struct chrome *chrome, const struct span *span)
 	text_free(&name);
 }
 
-/* Gives what crosses others of its row one beside it. */
-static void choose_lane(struct chrome *chrome, struct span *span)
+static void label_lane(struct chrome *chrome, const struct span *span, uint64_t row, uint32_t lane)
 {
 	const struct process *process = &chrome->request->run->processes[span->process];
 	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(process, span->track) : NULL;
-	uint64_t row = row_of(chrome, span);
 	struct text name = {0};
-	int is_first;
 
-	span->lane = abreast_lane(&chrome->abreast, row, span->start_ns, span->start_ns + (int64_t)span->duration_ns, &is_first);
-	if (!is_first || !span->lane)
-		return;
 	if (thread && !thread->name[0])
 		text_format(&name, "thread %" PRIu32, thread->tid);
 	else
 		text_string(&name, thread ? thread->name : "steps");
-	text_format(&name, ", what overlaps (%" PRIu32 ")", span->lane);
-	put_label(chrome, "thread_name", chrome->numbers[span->process], row + LANE_THREAD * span->lane, name.bytes);
+	text_format(&name, ", what overlaps (%" PRIu32 ")", lane);
+	put_label(chrome, "thread_name", chrome->numbers[span->process], row + LANE_THREAD * lane, name.bytes);
 	text_free(&name);
+}
+
+/* 0, or which row beside its own: it crosses others there. */
+static uint32_t choose_lane(struct chrome *chrome, const struct span *span)
+{
+	uint64_t row = row_of(chrome, span);
+	int is_first;
+	uint32_t lane = abreast_lane(&chrome->abreast, row, span->start_ns, span->start_ns + (int64_t)span->duration_ns, &is_first);
+
+	if (is_first && lane)
+		label_lane(chrome, span, row, lane);
+	return lane;
 }
 
 static int put_span(void *context, const struct span *span)
 {
 	struct chrome *chrome = context;
 	struct span laned;
+	uint32_t lane;
 	struct pattern *pattern;
 	size_t done = 0;
 	bool is_known;
@@ -359,9 +366,9 @@ static int put_span(void *context, const struct span *span)
 
 	if (!request_draws_span(chrome->request, span))
 		return 0;
-	if (span->kind == SPAN_WHOLE && span->on != SPAN_QUEUE) {
-		laned = *span;
-		choose_lane(chrome, &laned);
+	if (span->kind == SPAN_WHOLE && span->on != SPAN_QUEUE && (lane = choose_lane(chrome, span)) != 0) {
+		laned = *span; /* a large copy: few are */
+		laned.lane = lane;
 		span = &laned;
 	}
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
