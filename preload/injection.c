@@ -22,7 +22,7 @@
 
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
-#define LOOKS 64u /* calls of a program without a driver that cost 100 ns more each */
+#define LOOKS 64u /* calls of a program without a driver that look whether one has come */
 #define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
 
 TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, TFP_GPU_IN_driver, context, "")

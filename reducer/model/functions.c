@@ -11,6 +11,7 @@
  * was traced for a call, that call's step begins with the tracing.
  * Inferred, and said so.
  */
+#include "reducer/base/base.h"
 #include "reducer/model/function_names.h"
 #include "reducer/model/functions_internal.h"
 #include "reducer/model/op_typed.h"
@@ -416,27 +417,18 @@ static size_t split_other_work(struct functions *taken, int is_counting)
 	return found;
 }
 
-/* The first batch or iterator at that time or later. */
-static size_t batch_from(const struct functions *taken, uint64_t time)
+static bool is_asked_before(const void *batches, size_t i, uint64_t time)
 {
-	size_t low = 0, high = taken->batch_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (taken->batches[middle].begin < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct batch_call *)batches)[i].begin < time;
 }
 
 /* Whether most of the time from a step to the next one of its thread went by behind the asking for one more batch of the same iterator. */
 static int is_wait(const struct functions *taken, const struct step *step, const struct step *next)
 {
 	uint64_t from = (uint64_t)step->end_ns, to = (uint64_t)next->time_ns, asked = 0;
+	size_t i = base_count_before(taken->batches, taken->batch_count, from, is_asked_before);
 
-	for (size_t i = batch_from(taken, from); i < taken->batch_count && taken->batches[i].begin < to; i++) {
+	for (; i < taken->batch_count && taken->batches[i].begin < to; i++) {
 		if (taken->batches[i].thread == step->thread && taken->batches[i].makes_iterator)
 			return 0;
 		asked = taken->batches[i].thread == step->thread ? taken->batches[i].begin : asked;

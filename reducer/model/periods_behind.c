@@ -103,20 +103,27 @@ static size_t words_of(const struct period_found *found)
 	return words;
 }
 
+static int cut_loops(const struct periods *whole, struct part part, unsigned cuts, struct period_found *best, size_t *words);
+
 /* *words: in the steps of all loops of the part. */
 static int find_loops(const struct periods *whole, struct part part, unsigned cuts, struct period_found *best, size_t *words)
 {
 	struct period_found found;
-	size_t cut;
 
 	if (find_in(whole, part, &found) != 0)
 		return -1;
+	if (found.count == 0 && cuts > 0)
+		return cut_loops(whole, part, cuts, best, words);
 	*words += words_of(&found);
-	if (found.count > 0 || cuts == 0) {
-		keep_longer(best, &found);
-		return 0;
-	}
-	cut = find_cut(whole, part);
+	keep_longer(best, &found);
+	return 0;
+}
+
+/* The same of a part that is known to hold no period through most of it. */
+static int cut_loops(const struct periods *whole, struct part part, unsigned cuts, struct period_found *best, size_t *words)
+{
+	size_t cut = find_cut(whole, part);
+
 	if (cut == SIZE_MAX)
 		return -1;
 	if (cut == 0)
@@ -129,7 +136,7 @@ static int find_loops(const struct periods *whole, struct part part, unsigned cu
 static int find_in_parts(const struct periods *periods, struct period_found *found)
 {
 	size_t words = 0;
-	int result = find_loops(periods, (struct part){0, periods->count}, CUTS_MOST, found, &words);
+	int result = cut_loops(periods, (struct part){0, periods->count}, CUTS_MOST, found, &words);
 
 	if (result == 0 && (double)words >= SHARE_LEAST * (double)periods->count)
 		return 0;

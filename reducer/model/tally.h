@@ -87,7 +87,7 @@ static inline void tally_curve(struct tally *tally, uint64_t time)
 		tally->is_out_of_memory = 1;
 }
 
-/* Something was allocated by `stack`. Inlined: as a call it takes half as many instructions again. */
+/* Something was allocated by `stack`. Inlined: as a call the first screen of a heap log takes 3 % more instructions. */
 static inline __attribute__((always_inline)) struct heap_site *tally_add(struct tally *tally, uint32_t stack, uint64_t time,
 									  const struct amount *amount)
 {
