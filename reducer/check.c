@@ -4,6 +4,7 @@
 
 #include "reducer/base/base.h"
 #include "reducer/model/losses.h"
+#include "reducer/model/windows.h"
 
 #include <inttypes.h>
 
@@ -19,19 +20,10 @@ static void compare(const struct process *process, const char *what, uint64_t co
 			 "%s: the counters of the threads say %" PRIu64 ", the events %" PRIu64, what, counted, events);
 }
 
-/* Whether recording was open from the process's start to its end: a window that never opened leaves no edge. */
-static int is_recorded_whole(const struct process *process)
-{
-	for (size_t i = 0; i < process->window_count; i++)
-		if (!process->windows[i].is_open || process->windows[i].cause != 0)
-			return 0;
-	return process->range_count == 1;
-}
-
 /* Events cover the whole life only without windows, without losses, and when the process is not running on. */
 static int is_comparable(const struct process *process)
 {
-	return process->is_full && !process->log->is_running && process->log->live.dropped_from == 0 && is_recorded_whole(process);
+	return process->is_full && !process->log->is_running && process->log->live.dropped_from == 0 && windows_hold_all(process);
 }
 
 static void check_counters(const struct process *process)

@@ -129,6 +129,14 @@ int64_t windows_recorded_ns(const struct process *process, int64_t from_ns, int6
 	return sum;
 }
 
+bool windows_hold_all(const struct process *process)
+{
+	for (size_t i = 0; i < process->window_count; i++)
+		if (!process->windows[i].is_open || process->windows[i].cause != WINDOW_BY_START)
+			return false;
+	return process->range_count == 1;
+}
+
 static bool is_edge_before(const void *windows, size_t i, uint64_t time)
 {
 	return ((const struct window *)windows)[i].time_ns < (int64_t)time;

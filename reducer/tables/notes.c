@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/notes.h"
 
+#include "reducer/model/windows.h"
 #include "reducer/tables/losses.h"
 
 #include <ctype.h>
@@ -146,7 +147,8 @@ bool notes_no_window(const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process))
 			continue;
-		if (process->window_count || setting_is(process, "WINDOW", "all") || setting_is(process, "WINDOW", ""))
+		if (process->window_count || windows_hold_all(process) || setting_is(process, "WINDOW", "all") ||
+		    setting_is(process, "WINDOW", ""))
 			return false;
 		is_set = true;
 	}
@@ -224,7 +226,8 @@ void notes_recording(struct table *table, const struct request *request)
 			count_add(&off, process);
 		else if (setting_is(process, "WINDOW", "off"))
 			count_add(&closed, process);
-		else if (process->settings && !setting_is(process, "WINDOW", "all") && !setting_is(process, "WINDOW", ""))
+		else if (process->settings && !setting_is(process, "WINDOW", "all") && !setting_is(process, "WINDOW", "") &&
+			 !windows_hold_all(process))
 			count_add(&window, process);
 		else if (process->window_count || (process->is_fork && !process->range_count))
 			count_add(&by_hand, process);

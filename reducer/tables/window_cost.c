@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PROCESS, WINDOWS, INSIDE, OUTSIDE, INSIDE_STEP, OUTSIDE_STEP, COST, COST_NS, LOW, HIGH, MACHINE, MEMBER, COLUMNS };
+enum { PROCESS, WINDOWS, INSIDE, OUTSIDE, INSIDE_STEP, OUTSIDE_STEP, COST, COST_NS, LOW, HIGH, OF_ALL, MACHINE, MEMBER, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
 	[WINDOWS] = {"windows", "windows", TABLE_INTEGER, UNIT_COUNT, 0,
@@ -31,6 +31,8 @@ static const struct table_column columns[] = {
 	[COST_NS] = {"cost_ns", "or", TABLE_INTEGER, UNIT_NS, 0, "cost times outside_p50_ns"},
 	[LOW] = {"cost_low", "at least", TABLE_REAL, UNIT_RATIO, 0, "lower bound, wrong at most once in 40 times"},
 	[HIGH] = {"cost_high", "at most", TABLE_REAL, UNIT_RATIO, 0, "upper bound, likewise"},
+	[OF_ALL] = {"all_cost", "of all", TABLE_REAL, UNIT_RATIO, 0,
+		    "cost_ns times the steps that were recorded, also in part, by the time of all steps: 0.01 = 1 % of the job"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
@@ -50,6 +52,8 @@ struct cost {
 	struct opened *windows; /* sorted when summed up, as these: */
 	double *inside, *outside;
 	size_t count, room, inside_steps, outside_steps;
+	size_t recorded_steps; /* also in part */
+	uint64_t all_ns;       /* of all steps */
 	double *times; /* scratch: of some steps */
 	size_t time_count, time_room;
 };
@@ -145,6 +149,10 @@ static void add_process(struct cost *cost, const struct step_rows *rows, size_t 
 {
 	struct stretch stretch = {rows, first, first};
 
+	for (size_t i = first; i < end; i++) {
+		cost->recorded_steps += rows->items[i]->total_ns && !rows->items[i]->is_unrecorded;
+		cost->all_ns += rows->items[i]->total_ns;
+	}
 	for (; stretch.first < end; stretch.first = stretch.end) {
 		uint32_t thread = rows->items[stretch.first]->unit.thread;
 		while (stretch.end < end && rows->items[stretch.end]->unit.thread == thread)
@@ -199,6 +207,7 @@ struct summed {
 	size_t windows;
 	double cost, low, high; /* 0.05: 5 % longer */
 	double inside_ns, outside_ns;
+	double all_cost; /* of the time of all steps */
 };
 
 static struct summed sum_up(struct cost *cost)
@@ -209,6 +218,8 @@ static struct summed sum_up(struct cost *cost)
 
 	summed.inside_ns = base_median(cost->inside, cost->count);
 	summed.outside_ns = base_median(cost->outside, cost->count);
+	if (cost->all_ns)
+		summed.all_cost = summed.cost * summed.outside_ns * (double)cost->recorded_steps / (double)cost->all_ns;
 	if (depth) {
 		summed.low = ratios[depth - 1] - 1;
 		summed.high = ratios[count - depth] - 1;
@@ -236,6 +247,7 @@ static void put_process(struct table *table, const struct process *process, stru
 	table_integer(table, COST_NS, llround(summed.cost * summed.outside_ns));
 	table_real(table, LOW, summed.low);
 	table_real(table, HIGH, summed.high);
+	table_real(table, OF_ALL, summed.all_cost);
 }
 
 #define BOTH "what the library does outside of windows as well is in both"
@@ -265,8 +277,9 @@ void window_cost_note(struct table *table, const struct request *request)
 	if (summed.is_bound && summed.low > 0)
 		table_note(table, NOTE_INFERRED,
 			   "Recording made %ss %.1f %% longer (%.1f to %.1f %%, by the times inside and around %zu windows; what the "
-			   "program does in step with them counts as well, and " BOTH ").",
-			   unit_kind_name(rows.kind), 100 * summed.cost, 100 * summed.low, 100 * summed.high, summed.windows);
+			   "program does in step with them counts as well, and " BOTH "): %.1f %% of the time of all.",
+			   unit_kind_name(rows.kind), 100 * summed.cost, 100 * summed.low, 100 * summed.high, summed.windows,
+			   100 * summed.all_cost);
 	else if (summed.is_bound)
 		table_note(table, NOTE_INFERRED,
 			   "That recording made %ss longer cannot be told: by %.1f to %.1f %% (times inside and around %zu windows; " BOTH
@@ -306,13 +319,14 @@ static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
 const struct table_kind table_window_cost = {
 	.id = "window_cost",
 	.title = "What recording costs",
-	.help = "By how much steps inside of capture windows are longer than those around them: TFPROF_WINDOW with /EVERY measures what it "
-		"costs while the job runs.",
+	.help = "By how much steps inside of capture windows are longer than those around them: TFPROF_WINDOW with /EVERY or budget: "
+		"measures what it costs while the job runs.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,
 	.needs_scan = true,
 	.analyses = needs,
-	.nothing = "No window has whole steps inside and steps outside beside it: TFPROF_WINDOW=step:10-19/500, say, makes some.",
+	.nothing = "No window has whole steps inside and steps outside beside it: TFPROF_WINDOW=budget:1% or step:10-19/500, say, makes "
+		   "some.",
 	.fill = fill,
 };
