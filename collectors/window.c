@@ -2,6 +2,7 @@
 /* Capture windows and the slow look that drives them; see collectors/window.h. */
 #include "collectors/window.h"
 
+#include "collectors/budget.h"
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
 #include "collectors/process.h"
@@ -27,7 +28,9 @@ _Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
-static _Atomic int last_slow_window = -1; /* the one that held at the last step behind a slow one */
+static _Atomic int last_slow_window = -1;   /* the one that held at the last step behind a slow one */
+static _Atomic int last_budget_window = -1; /* the one that held at the last look; FIRST_WINDOW: since the process began */
+#define FIRST_WINDOW TFP_WINDOWS
 
 static struct {
 	int number;
@@ -55,6 +58,39 @@ void tfp_window_signal_end(void)
 		tfp_fact_pair(TFP_TAG_note, "signal_taken", "it is not ours at the end"); /* Python for one gives its own back */
 }
 
+/* The budget's place in the plan, and its rule; -1 = there is none. */
+static int find_budget(struct tfp_budget_rule *rule)
+{
+	uint32_t i = 0;
+
+	while (i < plan.count && plan.ranges[i].unit != TFP_CAUSE_BUDGET)
+		i++;
+	if (i == plan.count)
+		return -1;
+	*rule = (struct tfp_budget_rule){plan.ranges[i].from, plan.ranges[i].to, tfp_state->second_ticks};
+	return (int)i;
+}
+
+static void begin_budget(void)
+{
+	struct tfp_budget_rule rule;
+
+	if (find_budget(&rule) < 0)
+		return;
+	tfp_budget_begin(&rule, tfp_ticks(), is_open_now);
+	last_budget_window = is_open_now ? FIRST_WINDOW : -1;
+	tfp_window_due = 0;
+	if (!is_open_now)
+		return;
+	opened_by = TFP_CAUSE_BUDGET;
+	held_by |= UINT32_C(1) << TFP_CAUSE_BUDGET;
+}
+
+void tfp_window_forked(void)
+{
+	begin_budget();
+}
+
 void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
 	plan = *wanted;
@@ -66,6 +102,7 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	for (uint32_t i = 0; i < plan.count; i++)
 		if (plan.ranges[i].unit == TFP_CAUSE_TIME)
 			tfp_window_due = 0;
+	begin_budget();
 }
 
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause, uint32_t index)
@@ -241,11 +278,30 @@ static void look_for_slow(void)
 	}
 }
 
+/* What the budget's window does now that it holds or does not: as edge_of. */
+static int edge_of_budget(int index, int holds)
+{
+	int at = !holds ? -1 : last_budget_window == FIRST_WINDOW ? FIRST_WINDOW : index;
+
+	return holds >= 0 && is_edge(&last_budget_window, at) ? edge_of(TFP_CAUSE_BUDGET, at) : -1;
+}
+
+static void look_at_budget(void)
+{
+	struct tfp_budget_rule rule;
+	int index = find_budget(&rule);
+	int edge = index >= 0 ? edge_of_budget(index, tfp_budget_step(&rule, tfp_ticks(), is_open_now)) : -1;
+
+	if (edge >= 0)
+		tfp_window_change(edge, TFP_CAUSE_BUDGET, 0);
+}
+
 void tfp_window_step(uint64_t number)
 {
 	int at = window_at(TFP_CAUSE_STEP, number);
 
 	look_for_slow();
+	look_at_budget();
 	if (is_edge(&last_step_window, at))
 		change_at(TFP_CAUSE_STEP, at);
 }
@@ -253,11 +309,12 @@ void tfp_window_step(uint64_t number)
 void tfp_window_other_loop(void)
 {
 	tfp_slow_anew();
+	tfp_budget_anew();
 }
 
 int tfp_window_is_at_step(void)
 {
-	return last_step_window >= 0 || last_slow_window >= 0;
+	return last_step_window >= 0 || last_slow_window >= 0 || (last_budget_window >= 0 && last_budget_window != FIRST_WINDOW);
 }
 
 uint64_t tfp_window_last_step(void)
@@ -266,7 +323,8 @@ uint64_t tfp_window_last_step(void)
 
 	for (uint32_t i = 0; i < plan.count; i++) {
 		const struct tfp_window_range *range = &plan.ranges[i];
-		uint64_t its_last = range->unit == TFP_CAUSE_SLOW ? UINT64_MAX : range->unit == TFP_CAUSE_STEP ? last_of(range) : 0;
+		int is_open_ended = range->unit == TFP_CAUSE_SLOW || range->unit == TFP_CAUSE_BUDGET;
+		uint64_t its_last = is_open_ended ? UINT64_MAX : range->unit == TFP_CAUSE_STEP ? last_of(range) : 0;
 		last = its_last > last ? its_last : last;
 	}
 	return last;
@@ -290,9 +348,19 @@ static uint64_t next_edge(const struct tfp_window_range *range, uint64_t now)
 	return range->every ? add(from, range->every) : UINT64_MAX;
 }
 
+/* Whether the budget's window opens or closes without a step, as edge_of. *due: when to look again. */
+static int budget_now(uint64_t now, uint64_t *due)
+{
+	struct tfp_budget_rule rule;
+	int index = find_budget(&rule);
+
+	*due = UINT64_MAX;
+	return index >= 0 ? edge_of_budget(index, tfp_budget_look(&rule, now, due)) : -1;
+}
+
 static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
-	uint64_t due = UINT64_MAX, time = now + tfp_origin.ticks - tfp_origin.job_ticks;
+	uint64_t budget_due, due = UINT64_MAX, time = now + tfp_origin.ticks - tfp_origin.job_ticks;
 
 	if (!tfp_window_is_due(now))
 		return;
@@ -300,10 +368,14 @@ static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, ui
 	int edge = is_edge(&last_time_window, at) ? edge_of(TFP_CAUSE_TIME, at) : -1;
 	if (edge >= 0)
 		change_in(thread, lane, edge, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
+	edge = budget_now(now + tfp_origin.ticks, &budget_due);
+	if (edge >= 0)
+		change_in(thread, lane, edge, TFP_CAUSE_BUDGET, 0);
 	for (uint32_t i = 0; i < plan.count; i++)
 		if (plan.ranges[i].unit == TFP_CAUSE_TIME && next_edge(&plan.ranges[i], time) < due)
 			due = next_edge(&plan.ranges[i], time);
-	tfp_window_due = add(due, tfp_origin.job_ticks); /* threads that look at once may store in any order: an early one looks again */
+	due = add(due, tfp_origin.job_ticks);
+	tfp_window_due = due < budget_due ? due : budget_due; /* threads that look at once store in any order: an early one looks again */
 }
 
 int tfp_window_pass(void)

@@ -20,13 +20,15 @@ enum tfp_window_cause {
 	TFP_CAUSE_LAUNCH = 5,
 	TFP_CAUSE_LIMIT = 6,
 	TFP_CAUSE_SLOW = 7, /* its edge's index: by how many percent the step before was longer */
+	TFP_CAUSE_BUDGET = 8,
 };
 
 #define TFP_WINDOWS 16
 
 /*
  * One window: [from, to) in ticks since the job's first process began, or an inclusive range of step or launch numbers; where
- * `every` is not 0, the same again so much later, and so on. TFP_CAUSE_SLOW, at most one: percent, steps, every of struct tfp_slow_rule.
+ * `every` is not 0, the same again so much later, and so on. TFP_CAUSE_SLOW, at most one: percent, steps, every of struct tfp_slow_rule;
+ * TFP_CAUSE_BUDGET, at most one, open at the start: percent, steps of struct tfp_budget_rule.
  */
 struct tfp_window_range {
 	enum tfp_window_cause unit;
@@ -90,7 +92,10 @@ void tfp_window_step(uint64_t number);
 /* The next step is another loop's than those before: they say nothing of what is slow. */
 void tfp_window_other_loop(void);
 
-/* Whether a window of steps, or of what follows a slow one, held the last step; others may be open. */
+/* In a fork child, whose parent's other threads are not there, and whose steps are its own. */
+void tfp_window_forked(void);
+
+/* Whether a window of steps, of what follows a slow one or of a budget (but the process's first) held the last step; others may be open. */
 int tfp_window_is_at_step(void);
 
 /* The last step that a window of the plan holds, or may; UINT64_MAX = there is always another, 0 = no window is of steps. */

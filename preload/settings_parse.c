@@ -224,26 +224,34 @@ static void print_malloc_mode(struct tfp_sink *sink, const struct tfp_setting_ro
 }
 
 static const char *const window_words[] = {
-	[TFP_WINDOW_TIME] = "time:", [TFP_WINDOW_STEP] = "step:", [TFP_WINDOW_LAUNCH] = "launch:", [TFP_WINDOW_SLOW] = "slow:"};
+	[TFP_WINDOW_TIME] = "time:", [TFP_WINDOW_STEP] = "step:",     [TFP_WINDOW_LAUNCH] = "launch:",
+	[TFP_WINDOW_SLOW] = "slow:", [TFP_WINDOW_BUDGET] = "budget:",
+};
 
-#define SLOW_STEPS 10u /* where nothing else is said */
-#define SLOW_EVERY 10u /* windows' lengths from one to the next, likewise */
-#define SLOW_MOST 1000000u
+#define WINDOW_STEPS 10u /* where nothing else is said */
+#define SLOW_EVERY 10u   /* windows' lengths from one to the next, likewise */
+#define MOST_STEPS 1000000u
+#define SLOW_MOST 1000000u /* percent */
 
-/* Reads PERCENT%, :STEPS and /EVERY as they come. Returns what follows, or NULL. */
-static const char *read_slow(const char *text, struct tfp_window_entry *entry)
+/* Reads PERCENT% and :STEPS as they come. Returns what follows, or NULL. */
+static const char *read_percent(const char *text, struct tfp_window_entry *entry)
 {
-	entry->to = SLOW_STEPS;
+	entry->to = WINDOW_STEPS;
 	text = tfp_read_units(text, tfp_count_units, &entry->from);
 	if (!text || *text != '%')
 		return NULL;
 	text++;
 	if (*text == ':')
 		text = tfp_read_units(text + 1, tfp_count_units, &entry->to);
-	if (!text || entry->to > SLOW_MOST)
-		return NULL;
+	return text && entry->to <= MOST_STEPS ? text : NULL;
+}
+
+/* The same with /EVERY. */
+static const char *read_slow(const char *text, struct tfp_window_entry *entry)
+{
+	text = read_percent(text, entry);
 	entry->every = SLOW_EVERY * entry->to;
-	return *text == '/' ? tfp_read_units(text + 1, tfp_count_units, &entry->every) : text;
+	return text && *text == '/' ? tfp_read_units(text + 1, tfp_count_units, &entry->every) : text;
 }
 
 static const char *take_slow(const char **text, const char *range, struct tfp_window_entry *entry)
@@ -256,6 +264,16 @@ static const char *take_slow(const char **text, const char *range, struct tfp_wi
 	if (!entry->from || entry->from > SLOW_MOST)
 		return "slow: is from 1% to 1000000%";
 	return !entry->to || entry->to >= entry->every ? "a window of slow: has at least one step, and fewer than EVERY" : NULL;
+}
+
+static const char *take_budget(const char **text, const char *range, struct tfp_window_entry *entry)
+{
+	const char *rest = read_percent(range, entry);
+
+	if (!rest || (*rest && *rest != ','))
+		return "budget: is not PERCENT% and :STEPS (at most 1000000), as in 1% or 1%:20";
+	*text = rest;
+	return !entry->from || entry->from > 100 || !entry->to ? "budget: is from 1% to 100%, for windows of at least one step" : NULL;
 }
 
 /* Reads FROM-TO or FROM-TO/EVERY in the entry's unit. Returns what follows, or NULL. */
@@ -290,12 +308,14 @@ static const char *read_entry(const char **text, struct tfp_window_entry *entry)
 	for (; unit < sizeof window_words / sizeof window_words[0] && !rest; unit++)
 		rest = tfp_text_after(*text, window_words[unit]);
 	if (!rest)
-		return "an entry begins with neither time:, step:, launch: nor slow:";
+		return "an entry begins with neither time:, step:, launch:, slow: nor budget:";
 	entry->unit = (enum tfp_window_unit)(unit - 1);
 	entry->every = 0;
 	range = rest;
 	if (entry->unit == TFP_WINDOW_SLOW)
 		return take_slow(text, range, entry);
+	if (entry->unit == TFP_WINDOW_BUDGET)
+		return take_budget(text, range, entry);
 	rest = read_range(range, entry);
 	if (!rest || (*rest && *rest != ','))
 		return entry->unit == TFP_WINDOW_TIME ? "an entry is not FROM-TO or FROM-TO/EVERY with units (ns us ms s m h)"
@@ -306,11 +326,22 @@ static const char *read_entry(const char **text, struct tfp_window_entry *entry)
 	return judge_range(entry, range < rest);
 }
 
+/* The last entry is of a kind that can be there once. */
+static int is_another(const struct tfp_window *window)
+{
+	enum tfp_window_unit unit = window->entries[window->count - 1].unit;
+	uint32_t i = 0;
+
+	while (window->entries[i].unit != unit)
+		i++;
+	return (unit == TFP_WINDOW_SLOW || unit == TFP_WINDOW_BUDGET) && i < window->count - 1;
+}
+
 static const char *parse_window(const struct tfp_setting_row *row, const char *value, struct tfp_window *field)
 {
 	struct tfp_window window;
 	const char *why = NULL;
-	uint32_t i, slow = 0;
+	uint32_t i;
 
 	(void)row;
 	window.count = 0;
@@ -321,9 +352,8 @@ static const char *parse_window(const struct tfp_setting_row *row, const char *v
 			if (window.count == TFP_WINDOW_ENTRIES)
 				return "there are more than 16 windows";
 			why = read_entry(&value, &window.entries[window.count++]);
-			slow += !why && window.entries[window.count - 1].unit == TFP_WINDOW_SLOW;
-			if (slow > 1)
-				return "there is more than one slow:";
+			if (!why && is_another(&window))
+				return "there is more than one slow: or budget:";
 			if (!why && !*value)
 				break;
 		}
@@ -352,7 +382,7 @@ static void print_window(struct tfp_sink *sink, const struct tfp_setting_row *ro
 			tfp_put_letter(sink, ',');
 		tfp_put_text(sink, window_words[entry->unit]);
 		tfp_put_units(sink, entry->from, units);
-		tfp_put_text(sink, entry->unit == TFP_WINDOW_SLOW ? "%:" : "-");
+		tfp_put_text(sink, entry->unit == TFP_WINDOW_SLOW || entry->unit == TFP_WINDOW_BUDGET ? "%:" : "-");
 		tfp_put_units(sink, entry->to, units);
 		if (entry->every) {
 			tfp_put_letter(sink, '/');

@@ -39,12 +39,13 @@ enum tfp_ops { TFP_OPS_OFF = 0, TFP_OPS_STEPS = 1, TFP_OPS_ON = 2, TFP_OPS_SHAPE
 enum tfp_python { TFP_PYTHON_OFF = 0, TFP_PYTHON_SAMPLE = 1, TFP_PYTHON_LAUNCH = 2 };
 
 enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };
-enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2, TFP_WINDOW_SLOW = 3 };
+enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2, TFP_WINDOW_SLOW = 3, TFP_WINDOW_BUDGET = 4 };
 
 /*
  * time: nanoseconds from the first intercepted call, `to` excluded. step, launch: numbers, `to` included. every: the same again
  * so much later, and so on for ever; longer than the window; 0 = once. slow: percent by which a step is longer, steps that are
- * recorded behind it, and from there to the next such window at least.
+ * recorded behind it, and from there to the next such window at least. budget: percent of the time that recording may cost, steps of a
+ * window.
  */
 struct tfp_window_entry {
 	enum tfp_window_unit unit;

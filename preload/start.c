@@ -172,6 +172,17 @@ static struct tfp_state *claim_state(void)
 	return state;
 }
 
+/* A window that a setting opens with the process. */
+static int is_open_at_start(void)
+{
+	const struct tfp_window *window = &tfp_settings.window;
+
+	for (uint32_t i = 0; i < window->count; i++)
+		if (window->entries[i].unit == TFP_WINDOW_BUDGET)
+			return 1;
+	return window->kind == TFP_WINDOW_ALL;
+}
+
 /* Who we are and whose child. A fork child's parent is the process whose tfp_origin it inherited. */
 static void begin_origin(struct tfp_file_header *header)
 {
@@ -186,6 +197,8 @@ static void begin_origin(struct tfp_file_header *header)
 		tfp_origin.is_fork_child = 1;
 		header->flags |= TFP_FILE_FORKED | (tfp_is_open ? TFP_FILE_WINDOW_OPEN : TFP_FILE_WINDOW_CLOSED);
 	} else {
+		if (tfp_settings.window.kind == TFP_WINDOW_LIST && is_open_at_start())
+			header->flags |= TFP_FILE_WINDOW_OPEN;
 		tfp_environment_descent(&descent);
 		tfp_origin.parent_log_id = descent.parent_log_id;
 		tfp_origin.exec_count = descent.exec_count;
@@ -351,9 +364,10 @@ static void configure(void)
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
 		mode = TFP_MODE_TOTALS;
 	static const uint8_t causes[] = {[TFP_WINDOW_TIME] = TFP_CAUSE_TIME, [TFP_WINDOW_STEP] = TFP_CAUSE_STEP,
-					 [TFP_WINDOW_LAUNCH] = TFP_CAUSE_LAUNCH, [TFP_WINDOW_SLOW] = TFP_CAUSE_SLOW};
+					 [TFP_WINDOW_LAUNCH] = TFP_CAUSE_LAUNCH, [TFP_WINDOW_SLOW] = TFP_CAUSE_SLOW,
+					 [TFP_WINDOW_BUDGET] = TFP_CAUSE_BUDGET};
 	struct tfp_window_plan plan = {.open_mode = mode};
-	plan.is_open_at_start = tfp_settings.window.kind == TFP_WINDOW_ALL;
+	plan.is_open_at_start = is_open_at_start();
 	plan.closed_mode = mode > TFP_MODE_TOTALS ? TFP_MODE_TOTALS : mode;
 	if (tfp_settings.window.kind == TFP_WINDOW_OFF)
 		plan.closed_mode = TFP_MODE_PASS;
@@ -434,6 +448,7 @@ static int start_state(struct tfp_state *state)
 	if (tfp_origin.is_fork_child) {
 		state->live->inherited_bytes = tfp_origin.inherited_bytes;
 		state->live->live_bytes = state->live->peak_bytes = tfp_origin.inherited_bytes;
+		tfp_window_forked();
 	}
 	if (tfp_settings.stacks)
 		state->stacks = tfp_stacks_make(tfp_settings.stacks);

@@ -74,7 +74,10 @@ struct tfp_file_header {
 
 #define TFP_FILE_STATIC_ALLOCATOR 1u /* the executable defines malloc itself: its calls cannot be seen */
 #define TFP_FILE_FORKED 2u           /* made by a fork child, not by an exec */
-/* Of a fork child: whether a capture window was open when its log began. It is as its parent was when it forked, which may be long ago. */
+/*
+ * Of a fork child: whether a capture window was open when its log began. It is as its parent was when it forked, which may be long ago.
+ * Of others OPEN says that a window of WINDOW's list opened with the process.
+ */
 #define TFP_FILE_WINDOW_OPEN 16u
 #define TFP_FILE_WINDOW_CLOSED 32u
 /*

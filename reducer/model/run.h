@@ -129,7 +129,7 @@ struct process {
 	size_t parent;         /* index in run.processes; PROCESS_NONE = root */
 	size_t exec_before;    /* the image of the same pid that called exec to become this one, or PROCESS_NONE */
 	int is_fork;           /* made by fork, not by exec */
-	enum window_start window_start; /* of a fork, when its log began */
+	enum window_start window_start; /* of a fork, when its log began; OPEN also where a window of a list opened with the process */
 	int has_static_allocator; /* malloc lies in the executable: heap calls cannot be seen */
 	const char *allocator_before; /* the library whose malloc stands before ours in LD_PRELOAD; NULL = none */
 	int is_heap_unseen;       /* either of them, and no call reached us */

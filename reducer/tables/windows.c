@@ -18,7 +18,7 @@ static const struct table_column columns[] = {
 		    "from the start of the run; empty = open to the end; by the output limit: when the first record was dropped"},
 	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = not both are known"},
 	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0,
-		       "start of the process, time, signal, C API, step, launch, slow step; empty = given up with FULL=wrap"},
+		       "start of the process, time, signal, C API, step, launch, slow step, budget; empty = given up with FULL=wrap"},
 	[CLOSED_BY] = {"closed_by", "closed by", TABLE_TEXT, UNIT_NONE, 0, "the same, or the output limit"},
 	[SLOWER] = {"slower", "slower by", TABLE_REAL, UNIT_RATIO, 0,
 		    "of a slow step: by how much it was longer than all but one of the 15 before it, 0.5 = 50 % longer"},
@@ -32,7 +32,7 @@ static const struct table_column columns[] = {
 /* records.def, window.cause */
 static const char *cause_name(unsigned cause)
 {
-	static const char *const names[] = {"start", "time", "signal", "C API", "step", "launch", "output limit", "slow step"};
+	static const char *const names[] = {"start", "time", "signal", "C API", "step", "launch", "output limit", "slow step", "budget"};
 
 	return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "a later kind of edge";
 }

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of collectors/budget.c: when its window closes, and when it opens again. */
+#include "collectors/budget.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define SECOND 100
+
+static const struct tfp_budget_rule rule = {.percent = 5, .steps = 4, .second = SECOND};
+static uint64_t now;
+static int holds;
+
+static int begin(void **state)
+{
+	(void)state;
+	now = 1000000;
+	holds = 1;
+	tfp_budget_begin(&rule, now, 1);
+	return 0;
+}
+
+/* A step of so many ticks begins and ends; recording makes it longer. Returns whether it was recorded. */
+static int step(uint64_t time, uint64_t more)
+{
+	holds = tfp_budget_step(&rule, now, holds);
+	now += holds ? time + more : time;
+	return holds;
+}
+
+/* Steps until one is recorded again, or `most`. */
+static unsigned steps_outside(uint64_t time, uint64_t more, unsigned most)
+{
+	unsigned count = 0;
+
+	while (count < most && !step(time, more))
+		count++;
+	return count;
+}
+
+static void window(uint64_t time, uint64_t more)
+{
+	for (unsigned i = 0; i < rule.steps; i++)
+		assert_int_equal(step(time, more), 1);
+}
+
+/* 4 steps of 120 and pauses of 100: 4 * 20 are 5 % of 1600, of which the window itself took 480 and the steps outside 1100, 1200. */
+static void a_window_opens_when_its_cost_is_so_many_percent_of_the_time(void **state)
+{
+	(void)state;
+	window(100, 20);
+	assert_int_equal(steps_outside(100, 20, 1000), 12);
+	for (unsigned i = 0; i < 50; i++) {
+		for (unsigned held = 1; held < rule.steps; held++)
+			assert_int_equal(step(100, 20), 1);
+		assert_int_equal(steps_outside(100, 20, 1000), 12);
+	}
+}
+
+static void what_costs_nothing_is_half_recorded(void **state)
+{
+	(void)state;
+	window(100, 0);
+	assert_int_equal(steps_outside(100, 0, 1000), 4);
+}
+
+static void windows_are_a_second_apart(void **state)
+{
+	(void)state;
+	window(2, 0);
+	assert_int_equal(steps_outside(2, 0, 1000), SECOND / 2 - rule.steps);
+	for (unsigned held = 1; held < rule.steps; held++)
+		assert_int_equal(step(2, 0), 1);
+	assert_int_equal(steps_outside(2, 0, 1000), SECOND / 2 - rule.steps);
+}
+
+/* What is slow once, in a window or behind it, is not what recording costs. */
+static void one_slow_step_changes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(step(100000, 20), 1);
+	for (unsigned i = 1; i < rule.steps; i++)
+		assert_int_equal(step(100, 20), 1);
+	assert_int_equal(steps_outside(100, 20, 1000), 4); /* the slow one's time has paid for it */
+	for (unsigned i = 1; i < rule.steps; i++)
+		assert_int_equal(step(100, 20), 1);
+	assert_int_equal(steps_outside(100, 20, 1000), 12);
+}
+
+static void without_steps_a_window_ends_and_comes_back(void **state)
+{
+	uint64_t due;
+
+	(void)state;
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(due, now + TFP_BUDGET_FIRST * SECOND);
+	now = due;
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(due, now + TFP_BUDGET_FIRST * SECOND * 20);
+	now = due;
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(due, now + TFP_BUDGET_LATER * SECOND);
+	now = due;
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(due, now + TFP_BUDGET_LATER * SECOND * 20);
+}
+
+/* A loop that begins while nothing is recorded has its first window behind as many steps as it holds. */
+static void steps_behind_a_long_beginning_are_recorded_soon(void **state)
+{
+	uint64_t due;
+
+	(void)state;
+	now += TFP_BUDGET_FIRST * SECOND;
+	holds = tfp_budget_look(&rule, now, &due);
+	assert_int_equal(holds, 0);
+	assert_int_equal(steps_outside(100, 20, 1000), 4);
+	for (unsigned i = 1; i < rule.steps; i++)
+		assert_int_equal(step(100, 20), 1);
+	assert_int_equal(steps_outside(100, 20, 1000), 12);
+}
+
+/* 4 steps of 600 s: a window of 300 s would not hold one. */
+static void steps_longer_than_a_window_without_steps_are_held_as_well(void **state)
+{
+	uint64_t due;
+
+	(void)state;
+	window(100 * SECOND, 0);
+	assert_int_equal(steps_outside(600 * SECOND, 0, 1000), 4);
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_true(due > now + 4 * 600 * SECOND);
+}
+
+static void a_loop_that_ends_leaves_no_window_open(void **state)
+{
+	uint64_t due;
+
+	(void)state;
+	assert_int_equal(step(100, 20), 1);
+	now += TFP_BUDGET_FIRST * SECOND;
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+}
+
+static void another_loop_is_not_held_against_the_one_before(void **state)
+{
+	(void)state;
+	window(1000, 0);
+	tfp_budget_anew();
+	for (unsigned i = 0; i < rule.steps; i++)
+		assert_int_equal(step(10, 0), 0);
+	assert_int_equal(step(10, 0), 1);
+}
+
+static void a_child_begins_as_its_parent_was(void **state)
+{
+	uint64_t due;
+
+	(void)state;
+	tfp_budget_begin(&rule, now, 0);
+	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(due, now + TFP_BUDGET_FIRST * SECOND * 20);
+	holds = 0;
+	assert_int_equal(steps_outside(100, 0, 1000), 4);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_window_opens_when_its_cost_is_so_many_percent_of_the_time, begin),
+		cmocka_unit_test_setup(what_costs_nothing_is_half_recorded, begin),
+		cmocka_unit_test_setup(windows_are_a_second_apart, begin),
+		cmocka_unit_test_setup(one_slow_step_changes_nothing, begin),
+		cmocka_unit_test_setup(without_steps_a_window_ends_and_comes_back, begin),
+		cmocka_unit_test_setup(steps_behind_a_long_beginning_are_recorded_soon, begin),
+		cmocka_unit_test_setup(steps_longer_than_a_window_without_steps_are_held_as_well, begin),
+		cmocka_unit_test_setup(a_loop_that_ends_leaves_no_window_open, begin),
+		cmocka_unit_test_setup(another_loop_is_not_held_against_the_one_before, begin),
+		cmocka_unit_test_setup(a_child_begins_as_its_parent_was, begin),
+	};
+
+	return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+}
