@@ -104,8 +104,10 @@ struct gpu_shape {
 /* Where device work ran. */
 struct gpu_queue {
 	uint32_t id, device, context, stream, channel, channel_kind;
-	struct gpu_lane lane; /* its busy time over time */
-	uint32_t sweep;       /* place of its device in gpu.sweeps, + 1; 0 = not looked for yet */
+	struct gpu_lane lane; /* of the first queue of its stream that did anything: when that stream was busy */
+	uint64_t covered;     /* of that queue: up to where the lane is filled */
+	uint32_t first;	      /* place of that queue */
+	uint32_t sweep;	      /* place of its device in gpu.sweeps, + 1; 0 = not looked for yet */
 };
 
 /* Code of a loaded module. */

@@ -3,6 +3,7 @@
 #include "reducer/model/gpu_lanes.h"
 
 #include "reducer/base/base.h"
+#include "reducer/model/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,15 @@ static inline void note_gap(struct gpu_sweep *sweep, uint64_t start, uint64_t en
 		add_gap(sweep, start, end);
 }
 
+/* The part of the stream's lane. */
+static inline void take_of_stream(struct gpu_sweep *sweep, const struct gpu_interval *interval)
+{
+	struct gpu_queue *queue = sweep->queues == NULL ? NULL : &(*sweep->queues)[interval->queue];
+
+	if (queue != NULL && !queue->lane.is_cut)
+		cover(&queue->lane, &queue->covered, interval->start, interval->end);
+}
+
 /* Starts come in order, so what is covered once ends at busy_end and what is covered twice at second_end. */
 static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
@@ -172,6 +182,7 @@ static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 	uint64_t twice = interval->end < sweep->busy_end ? interval->end : sweep->busy_end;
 
 	sweep->passed = interval->start;
+	take_of_stream(sweep, interval);
 	if (interval->start >= sweep->busy_end && interval->end > interval->start) { /* alone: the device was idle before it */
 		note_gap(sweep, sweep->busy_end, interval->start);
 		gpu_lane_add(&sweep->busy, interval->start, interval->end);
@@ -221,6 +232,7 @@ static size_t take_alone(struct gpu_sweep *sweep, const struct gpu_interval *int
 		if (one->kind != 1 || one->start < covered || one->end <= one->start || one->end > end)
 			break;
 		note_gap(sweep, covered, one->start);
+		take_of_stream(sweep, one);
 		ns += one->end - one->start;
 		covered = one->end;
 	}
@@ -284,10 +296,12 @@ void gpu_sweep_add_any(struct gpu_sweep *sweep, const struct gpu_interval *inter
 	}
 	if (interval->start < sweep->passed) {
 		sweep->late++;
-		if (sweep->is_total)
+		if (sweep->is_total) {
 			add_total(sweep, interval, 1);
-		else
-			cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
+			return;
+		}
+		take_of_stream(sweep, interval);
+		cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
 		return;
 	}
 	if (sweep->waiting_count == GPU_SWEEP_WAITING)

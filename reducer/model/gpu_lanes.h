@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Busy time over time: of a queue, and of a device with all its queues. Private to the model but for reading.
+ * Busy time over time: of a stream, and of a device with all its streams. Private to the model but for reading.
  *
  * Rule: memory is bounded: stretches of equal width, doubled whenever there are too many. Intervals come nearly in order;
  * of one that comes too late
- * for the union of its device only what lies behind the others counts, and `late` says how many there were.
+ * for the union of its device or stream only what lies behind the others counts, and `late` says how many there were. Work of one
+ * stream may overlap: the nodes of a graph are all told as of the stream that it was launched on.
  */
 #ifndef REDUCER_MODEL_GPU_LANES_H
 #define REDUCER_MODEL_GPU_LANES_H
@@ -49,7 +50,7 @@ void gpu_lane_free(struct gpu_lane *lane);
 
 struct gpu_interval {
 	uint64_t start, end;
-	uint32_t queue, kind; /* kind: enum gpu_kind */
+	uint32_t queue, kind; /* queue: place of the one that has its stream's lane; kind: enum gpu_kind */
 };
 
 #define GPU_GAPS_MOST 4096 /* gaps of a device that are kept */
@@ -63,6 +64,7 @@ struct gpu_gap {
 /* The union of a device's intervals. */
 struct gpu_sweep {
 	uint32_t device;
+	struct gpu_queue *const *queues; /* whose lanes become the unions of the streams' intervals; NULL = of none */
 	struct gpu_gap *gaps;	  /* the longest between intervals, in the order of time; of equal ones the first */
 	size_t gap_count, gap_room;
 	uint64_t gap_least;	  /* no longer than this one are left out */

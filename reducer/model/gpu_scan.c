@@ -464,8 +464,8 @@ static void drop(void *state)
 	struct gpu_scan *scan = state;
 	struct number_map *const maps[] = {
 		&scan->function_of, &scan->device_of, &scan->context_of, &scan->stream_of, &scan->shape_of, &scan->queue_of, &scan->name_of,
-		&scan->text_of, &scan->kernel_rows, &scan->copy_rows, &scan->api_rows, &scan->wait_rows, &scan->library_rows,
-		&scan->graph_rows, &scan->compile_rows, &scan->pool_rows, &scan->node_rows, &scan->stack_rows};
+		&scan->text_of, &scan->stream_rows, &scan->kernel_rows, &scan->copy_rows, &scan->api_rows, &scan->wait_rows,
+		&scan->library_rows, &scan->graph_rows, &scan->compile_rows, &scan->pool_rows, &scan->node_rows, &scan->stack_rows};
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		number_map_free(maps[i]);

@@ -16,7 +16,7 @@
 
 #define GPU_PENDING_MAX 65536u /* device records that came before their call, kept at one moment */
 #define GPU_FACT_KINDS 9
-#define GPU_LANES_MAX 4096u    /* queues with a busy curve: 8 KiB each; of further ones it is known how long, of their device when */
+#define GPU_LANES_MAX 4096u    /* streams with a busy curve: 8 KiB each; of further ones it is known how long, of their device when */
 #define GPU_DEVICES_MAX 256u
 #define GPU_RECENT 256u        /* a power of two */
 #define GPU_SUMS_MAX (1u << 20) /* distinct rows of one sum */
@@ -121,7 +121,8 @@ struct gpu_scan {
 	struct number_map pool_devices; /* (0, handle) -> the device of what that pool handed out */
 	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
-		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
+		stream_rows, api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks,
+		stack_rows;
 	struct gpu_recent {
 		uint64_t high, low;
 		uint32_t place;         /* + 1 */
@@ -137,7 +138,7 @@ struct gpu_scan {
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
 	uint32_t node_count, node_room;
-	uint32_t lanes;                 /* queues with cells */
+	uint32_t lanes;                 /* streams with cells */
 	uint64_t last_decoded;          /* ticks of the last device record */
 	uint64_t passed_ns;             /* device time that had passed when a record came, since the last reading of a clock */
 	uint64_t first_on, last_on;     /* ticks when CUPTI began to record first, last; 0 = never */

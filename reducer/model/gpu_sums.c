@@ -21,6 +21,7 @@ static uint32_t sweep_of(struct gpu_scan *scan, uint32_t device)
 	if (sweep == NULL)
 		return 0;
 	sweep->device = device;
+	sweep->queues = &gpu->queues;
 	sweep->is_total = (scan->without & RUN_SUM_CURVES) != 0;
 	return (uint32_t)gpu->sweep_count;
 }
@@ -31,24 +32,38 @@ static inline int is_on_host(const struct gpu_record *record)
 	return record->kind == GPU_COPY && record->copy_kind == GPU_COPY_ON_HOST;
 }
 
-/* The busy curves: of the queue, and of its device. */
+/*
+ * The queue does something for the first time. Work of one stream runs on several hardware queues: computing on one, copies on
+ * others, and their first one has the lane of all.
+ */
+static void begin_queue(struct gpu_scan *scan, uint32_t place)
+{
+	struct gpu_queue *queue = &scan->gpu->queues[place];
+	uint64_t device = (uint64_t)queue->device << 32 | queue->context;
+	uint32_t first = number_map_find(&scan->stream_rows, device, queue->stream);
+
+	queue->sweep = sweep_of(scan, queue->device);
+	queue->first = first == NUMBER_MAP_NONE ? place : first;
+	if (first != NUMBER_MAP_NONE || number_map_set(&scan->stream_rows, device, queue->stream, place) != 0)
+		return;
+	queue->lane.is_cut = scan->lanes == GPU_LANES_MAX;
+	scan->lanes += !queue->lane.is_cut;
+}
+
+/* The busy curves: of the stream, and of its device. */
 static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
 {
 	struct gpu *gpu = scan->gpu;
 	struct gpu_queue *queue = record->queue == GPU_NONE ? NULL : &gpu->queues[record->queue];
-	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .queue = record->queue,
-					.kind = record->kind};
+	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .kind = record->kind};
 
 	if (queue == NULL || record->duration == 0 || is_on_host(record))
 		return;
-	if (queue->lane.busy_ns == 0 && scan->lanes++ >= GPU_LANES_MAX)
-		queue->lane.is_cut = 1;
-	if ((scan->without & RUN_SUM_CURVES) || queue->lane.is_cut)
-		queue->lane.busy_ns += record->duration;
-	else
-		gpu_lane_add(&queue->lane, interval.start, interval.end);
 	if (queue->sweep == 0)
-		queue->sweep = sweep_of(scan, queue->device);
+		begin_queue(scan, record->queue);
+	interval.queue = queue->first;
+	if ((scan->without & RUN_SUM_CURVES) || queue->sweep == 0 || gpu->queues[queue->first].lane.is_cut)
+		gpu->queues[queue->first].lane.busy_ns += record->duration;
 	if (queue->sweep != 0)
 		gpu_sweep_add(&gpu->sweeps[queue->sweep - 1], &interval);
 }

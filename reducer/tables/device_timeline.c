@@ -5,11 +5,8 @@
  * Rule: stretches of equal length of a device, at most --points; busy is the union of what ran, so it never exceeds the
  * stretch; overlap is time with at least two things at once. A stream's row counts what ran on that stream.
  */
-#include "reducer/base/index.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/process_cells.h"
-
-#include <stdlib.h>
 
 enum { TIME, DURATION, PROCESS, DEVICE, STREAM, BUSY, IDLE, OVERLAP, KERNELS, COPIES, BUSY_SHARE, MACHINE, MEMBER, COLUMNS };
 
@@ -64,60 +61,14 @@ static struct grid grid_of(const struct gpu_sweep *sweep, size_t points)
 
 struct place {
 	const struct process *process;
-	const struct chain *chain;
 	uint32_t device;
-	const struct gpu_queue *queue; /* the first of a stream's; NULL = the device */
+	const struct gpu_queue *queue; /* that has a stream's lane; NULL = the device */
 };
 
-/* Work of one stream runs on several hardware queues: computing on one, copies on others. By the place of a queue. */
-struct chain {
-	bool leads;    /* it is the first of its stream that did anything */
-	uint32_t next; /* the next that did of that stream; GPU_NONE = none */
-};
-
-static bool is_same_stream(const void *context, const void *key, uint32_t number)
-{
-	const struct gpu_queue *one = &((const struct gpu *)context)->queues[number], *other = key;
-
-	return one->device == other->device && one->context == other->context && one->stream == other->stream;
-}
-
-static struct chain *find_chains(const struct gpu *gpu)
-{
-	struct chain *chains = base_alloc(gpu->queue_count + 1, sizeof(*chains));
-	struct base_index streams = {0};
-	uint32_t *last = base_alloc(gpu->queue_count + 1, sizeof(*last)); /* of the stream that the queue leads */
-
-	for (uint32_t i = 0; i < gpu->queue_count; i++) {
-		const struct gpu_queue *queue = &gpu->queues[i];
-		uint64_t hash = base_mix(base_mix((uint64_t)queue->device << 32 ^ queue->context) ^ queue->stream);
-		chains[i].next = GPU_NONE;
-		if (!queue->lane.cells)
-			continue;
-		uint32_t first = base_index_find(&streams, hash, is_same_stream, gpu, queue);
-		chains[i].leads = first == UINT32_MAX;
-		if (chains[i].leads)
-			base_index_add(&streams, hash, i);
-		else
-			chains[last[first]].next = i;
-		last[chains[i].leads ? i : first] = i;
-	}
-	base_index_free(&streams);
-	free(last);
-	return chains;
-}
-
-/* Busy ns of the place; work of one stream does not overlap, so that its queues add up. */
+/* Busy ns of the place. */
 static uint64_t busy_sum(const struct place *place, const struct gpu_sweep *sweep, uint64_t from, uint64_t to)
 {
-	const struct gpu *gpu = place->process->gpu;
-	uint64_t sum = 0;
-
-	if (!place->queue)
-		return lane_sum(&sweep->busy, from, to);
-	for (uint32_t i = (uint32_t)(place->queue - gpu->queues); i != GPU_NONE; i = place->chain[i].next)
-		sum += lane_sum(&gpu->queues[i].lane, from, to);
-	return sum;
+	return lane_sum(place->queue ? &place->queue->lane : &sweep->busy, from, to);
 }
 
 /* A stretch: whole cells, so that sums are exact, and what of them lies between the device's first start and last end. */
@@ -164,7 +115,7 @@ static void add_stretches(struct table *table, const struct request *request, co
 	}
 }
 
-/* Hardware queues that did something of which no curve is kept. */
+/* Streams that did something of which no curve is kept. */
 static size_t uncharted(const struct gpu *gpu, uint32_t device)
 {
 	size_t count = 0;
@@ -175,10 +126,10 @@ static size_t uncharted(const struct gpu *gpu, uint32_t device)
 }
 
 static void take_device(struct table *table, const struct request *request, const struct process *process,
-			const struct chain *chain, const struct gpu_sweep *sweep, size_t points)
+			const struct gpu_sweep *sweep, size_t points)
 {
 	const struct gpu *gpu = process->gpu;
-	struct place place = {.process = process, .chain = chain, .device = sweep->device};
+	struct place place = {.process = process, .device = sweep->device};
 	size_t streams = 0, without = uncharted(gpu, sweep->device);
 
 	if (!sweep->busy.cells)
@@ -186,10 +137,10 @@ static void take_device(struct table *table, const struct request *request, cons
 	if (!request->stream)
 		add_stretches(table, request, &place, sweep, points);
 	for (size_t i = 0; i < gpu->queue_count; i++)
-		streams += gpu->queues[i].device == sweep->device && chain[i].leads;
+		streams += gpu->queues[i].device == sweep->device && gpu->queues[i].lane.cells;
 	for (size_t i = 0; i < gpu->queue_count; i++) {
 		place.queue = &gpu->queues[i];
-		if (place.queue->device == sweep->device && chain[i].leads && gpu_wants_queue(request, gpu, (uint32_t)i))
+		if (place.queue->device == sweep->device && place.queue->lane.cells && gpu_wants_queue(request, gpu, (uint32_t)i))
 			add_stretches(table, request, &place, sweep, points / (streams ? streams : 1));
 	}
 	if (sweep->late)
@@ -199,7 +150,7 @@ static void take_device(struct table *table, const struct request *request, cons
 			   process->called, sweep->device, (unsigned long long)sweep->late);
 	if (without)
 		table_note(table, NOTE_MISSING,
-			   "Process %s, device %u: there are no rows of %zu hardware " BY_COUNT("queue", "queues") ", too many to keep "
+			   "Process %s, device %u: there are no rows of %zu " BY_COUNT("stream", "streams") ", too many to keep "
 			   "all. The device's rows have their work.",
 			   process->called, sweep->device, without);
 }
@@ -212,11 +163,9 @@ static void fill(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
-		struct chain *chain = find_chains(process->gpu);
 		for (size_t k = 0; k < process->gpu->sweep_count; k++)
 			if (gpu_wants_device_number(request, process->gpu, process->gpu->sweeps[k].device))
-				take_device(table, request, process, chain, &process->gpu->sweeps[k], request->points);
-		free(chain);
+				take_device(table, request, process, &process->gpu->sweeps[k], request->points);
 	}
 	table_note(table, NOTE_INFO,
 		   "From the first to the last thing that ran on a device; before and behind it nothing of the process did.");

@@ -354,7 +354,7 @@ static void test_busy_is_the_union_and_overlap_what_runs_at_once(void **state)
 	assert_int_equal(gpu->sweeps[0].kernels.busy_ns, 180);
 	assert_int_equal(gpu->sweeps[0].copies.busy_ns, 10);
 	assert_int_equal(gpu->queues[0].lane.busy_ns, 130);
-	assert_int_equal(gpu->queues[1].lane.busy_ns, 110);
+	assert_int_equal(gpu->queues[1].lane.busy_ns, 100); /* the copy lies inside of the kernel, as nodes of a graph may */
 	end_made(made);
 }
 
