@@ -23,7 +23,7 @@ static const struct table_column columns[] = {
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "as the library exports it"},
 	[LIBRARY] = {"library", "library", TABLE_TEXT, UNIT_NONE, 2, "cublas, cublaslt, cudnn, cufft, nccl"},
 	[ARGUMENTS] = {"arguments", "arguments", TABLE_TEXT, UNIT_NONE, 0, "name=value: shapes, types, communicator"},
-	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 2, "operation that the thread was in"},
+	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 2, "innermost op or range that the thread was in"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid"},
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 3, "kernel thread id of the caller"},
 	[CALLS] = {"calls", "calls", TABLE_INTEGER, UNIT_COUNT, 0, "how often with these arguments"},

@@ -45,7 +45,7 @@ static const struct table_column columns[] = {
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
 		   "on the host, with the ops inside it; one inside another of its name counts again"},
 	[AVG] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by occurrences"},
-	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops inside it on its thread"},
+	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops and ranges inside it on its thread"},
 	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 3, "its shortest run"},
 	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "its longest run"},
 	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 2,

@@ -53,7 +53,7 @@ static const struct table_column columns[] = {
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
 		   "with the ops inside it; one inside another of the same name counts once"},
 	[AVG] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by occurrences"},
-	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops inside it on its thread"},
+	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops and ranges inside it on its thread"},
 	[AVG_SELF] = {"avg_self_ns", "self avg", TABLE_INTEGER, UNIT_NS, 1, "self by occurrences"},
 	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 3,
 		   "its shortest run, with the ops inside it; device: the shortest kernel, copy or set of it"},
