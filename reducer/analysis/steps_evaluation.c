@@ -2,41 +2,24 @@
 /* Which steps only evaluate; see reducer/analysis/steps_evaluation.h. */
 #include "reducer/analysis/steps_evaluation.h"
 
+#include "reducer/model/number_map.h"
+
 bool steps_is_scored(const struct unit *unit, const struct process *process)
 {
 	return unit->step != SIZE_MAX && process->steps[unit->step].is_scored;
 }
 
-#define FUNCTIONS_MOST 64
-
-/* Whether that function had a backward pass in any of its steps: compiled ones name no ops but while they are compiled. */
-static bool has_learnt(const struct steps *steps, const uint64_t *functions, uint64_t function)
-{
-	for (size_t i = 0; i < steps->count; i++)
-		if (functions[i] == function && steps->rows[i].phase_ns[PHASE_BACKWARD])
-			return true;
-	return false;
-}
-
 void steps_find_evaluation(struct steps *steps, const uint64_t *functions)
 {
-	uint64_t seen[FUNCTIONS_MOST];
-	bool learns[FUNCTIONS_MOST], any = false;
-	size_t count = 0;
+	/* (1, function) of those that had a backward pass in any of their steps: compiled ones name no ops but while they are compiled. */
+	struct number_map learning = {0};
 
-	for (size_t i = 0; i < steps->count; i++) {
-		uint64_t function = functions[i];
-		size_t at = 0;
-		while (at < count && seen[at] != function)
-			at++;
-		if (!function || at < count || count == FUNCTIONS_MOST)
-			continue;
-		seen[count] = function;
-		learns[count] = has_learnt(steps, functions, function);
-		any |= learns[count++];
-	}
-	for (size_t i = 0; i < steps->count && any; i++)
-		for (size_t at = 0; at < count; at++)
-			if (seen[at] == functions[i])
-				steps->rows[i].is_evaluation = !learns[at];
+	for (size_t i = 0; i < steps->count; i++)
+		if (functions[i] && steps->rows[i].phase_ns[PHASE_BACKWARD] &&
+		    number_map_find(&learning, 1, functions[i]) == NUMBER_MAP_NONE && number_map_set(&learning, 1, functions[i], 0) != 0)
+			base_die("out of memory for the functions of steps");
+	for (size_t i = 0; i < steps->count && learning.count; i++)
+		if (functions[i])
+			steps->rows[i].is_evaluation = number_map_find(&learning, 1, functions[i]) == NUMBER_MAP_NONE;
+	number_map_free(&learning);
 }

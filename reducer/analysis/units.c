@@ -11,6 +11,7 @@
 
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/words.h"
+#include "reducer/model/number_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,6 @@ static void take_steps(struct units *units, const struct process *process)
 	}
 }
 
-#define GROUPS_MOST 256u /* names; such as all differ do not repeat, but without their numbers */
 #define GROUP_NONE UINT32_MAX
 
 /* Outermost ranges and calls, while they are looked for. */
@@ -86,8 +86,9 @@ struct group {
 };
 struct roots {
 	struct words words;
-	struct group *groups;
+	struct group *groups; /* no more than two for each of `items` */
 	size_t group_count, group_room;
+	struct number_map places; /* (what else tells groups apart, word) -> place in groups */
 	struct root *items;
 	size_t count, room;
 	uint64_t outermost_ns; /* of ops and ranges, whatever they are called */
@@ -107,24 +108,19 @@ static bool is_call(const struct span *span)
 	return false;
 }
 
-/* GROUP_NONE = there are as many as are told apart. */
 static uint32_t group_of(struct roots *roots, struct group wanted)
 {
-	size_t alike = 0;
+	uint64_t high = (uint64_t)wanted.thread << 8 | (uint64_t)wanted.kind << 1 | wanted.is_folded;
+	uint32_t place = number_map_find(&roots->places, high, wanted.word);
 
-	for (size_t g = 0; g < roots->group_count; g++) {
-		const struct group *group = &roots->groups[g];
-		if (group->word == wanted.word && group->thread == wanted.thread && group->kind == wanted.kind &&
-		    group->is_folded == wanted.is_folded)
-			return (uint32_t)g;
-		alike += group->is_folded == wanted.is_folded;
-	}
-	if (alike >= GROUPS_MOST)
-		return GROUP_NONE;
+	if (place != NUMBER_MAP_NONE)
+		return place;
 	roots->groups = base_grow(roots->groups, &roots->group_room, roots->group_count + 1, sizeof(*roots->groups));
 	wanted.last_start_ns = INT64_MIN;
 	wanted.first_end_ns = INT64_MAX;
 	roots->groups[roots->group_count] = wanted;
+	if (number_map_set(&roots->places, high, wanted.word, (uint32_t)roots->group_count) != 0)
+		base_die("out of memory for the names of requests");
 	return (uint32_t)roots->group_count++;
 }
 
@@ -303,6 +299,7 @@ static void find_roots(struct units *units, const struct analysis_input *input)
 	if (best != SIZE_MAX)
 		take_roots(units, &roots, best);
 	words_free(&roots.words);
+	number_map_free(&roots.places);
 	free(roots.groups);
 	free(roots.items);
 }
