@@ -37,59 +37,14 @@ struct digest_alike_row {
 	uint32_t lane, row;
 };
 
-/* Eight bytes at a time: no two texts that differ in one word have the same hash. */
-static uint64_t hash_of(const char *text, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ length, word;
-
-	for (; length > 0; text += 8, length -= 8) {
-		word = 0;
-		memcpy(&word, text, length < 8 ? length : 8);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-		hash ^= hash >> 32;
-		if (length < 8)
-			break;
-	}
-	return hash * UINT64_C(0xff51afd7ed558ccd) ^ hash >> 29;
-}
-
-static uint32_t names_add(struct digest_names *names, const char *text, size_t length, uint64_t hash)
-{
-	names->items = base_grow(names->items, &names->room, names->count + 1, sizeof *names->items);
-	names->items[names->count] =
-		(struct digest_name){.text = base_copy(text, length), .length = (uint32_t)length, .hash = hash};
-	if (number_map_set(&names->places, 0, hash, (uint32_t)names->count) != 0)
-		base_die("out of memory for the names of the time line");
-	names->bytes += length;
-	return (uint32_t)names->count++;
-}
-
-static uint32_t names_place(struct digest_names *names, const struct text *text)
-{
-	const char *bytes = text->length ? text->bytes : "";
-	uint64_t hash = hash_of(bytes, text->length);
-	uint32_t place = number_map_find(&names->places, 0, hash);
-
-	return place != NUMBER_MAP_NONE ? place : names_add(names, bytes, text->length, hash);
-}
-
-static void names_free(struct digest_names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->items[i].text);
-	free(names->items);
-	number_map_free(&names->places);
-	*names = (struct digest_names){0};
-}
-
 void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 {
 	struct text nothing = {0};
 
 	*digest =
 		(struct digest){.most_items = most_items, .most_bytes = most_bytes, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
-	names_place(&digest->names, &nothing);
-	names_place(&digest->details, &nothing);
+	digest_names_place(&digest->names, &nothing);
+	digest_names_place(&digest->details, &nothing);
 	digest->recent = base_alloc(RECENT, sizeof *digest->recent);
 	digest->alikes = base_alloc(RECENT, sizeof *digest->alikes);
 	digest->alike_rows = base_alloc(RECENT, sizeof *digest->alike_rows);
@@ -97,8 +52,8 @@ void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 
 void digest_free(struct digest *digest)
 {
-	names_free(&digest->names);
-	names_free(&digest->details);
+	digest_names_free(&digest->names);
+	digest_names_free(&digest->details);
 	number_map_free(&digest->row_places);
 	free(digest->rows);
 	free(digest->items);
@@ -284,18 +239,17 @@ static void names_sweep(struct digest *digest, int is_detail)
 	struct digest_names *names = is_detail ? &digest->details : &digest->names, left = {0};
 	uint32_t *places = base_alloc(names->count, sizeof *places);
 
-	names_add(&left, "", 0, names->items[0].hash);
+	digest_names_keep(&left, &names->items[0]);
 	for (size_t i = 0; i < digest->count + (is_detail ? 0 : digest->row_count); i++) {
 		uint32_t *place = i >= digest->count ? &digest->rows[i - digest->count].name
 				  : is_detail	     ? &digest->items[i].detail
 						     : &digest->items[i].name;
-		const struct digest_name *name = &names->items[*place];
 		if (*place != 0 && places[*place] == 0)
-			places[*place] = names_add(&left, name->text, name->length, name->hash);
+			places[*place] = digest_names_keep(&left, &names->items[*place]);
 		*place = places[*place];
 	}
 	free(places);
-	names_free(names);
+	digest_names_free(names);
 	*names = left;
 	memset(digest->recent, 0, RECENT * sizeof *digest->recent); /* places have changed */
 	memset(digest->alikes, 0, RECENT * sizeof *digest->alikes);
@@ -366,7 +320,7 @@ static uint32_t name_of(struct digest *digest, const struct span *span)
 	text_string(&digest->scratch, span->category);
 	text_put(&digest->scratch, PART, 1);
 	put_cut(&digest->scratch, span->name);
-	return names_place(&digest->names, &digest->scratch);
+	return digest_names_place(&digest->names, &digest->scratch);
 }
 
 static void put_detail(struct text *out, const char *name, const char *text)
@@ -393,7 +347,7 @@ static uint32_t detail_of(struct digest *digest, const struct span *span)
 		*base_put_natural(number, argument->number) = 0;
 		put_detail(&digest->scratch, argument->name, argument->text != NULL ? argument->text : number);
 	}
-	return names_place(&digest->details, &digest->scratch);
+	return digest_names_place(&digest->details, &digest->scratch);
 }
 
 /* Where the texts of such a span are remembered; NULL = they are not. All arguments but "correlation", the first, are in them. */

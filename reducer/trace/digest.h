@@ -16,6 +16,7 @@
 #include "reducer/base/base.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/spans.h"
+#include "reducer/trace/digest_names.h"
 
 #define DIGEST_NAME_MOST 4096u /* bytes kept of a name or an argument */
 #define DIGEST_WINDOWS 6
@@ -45,16 +46,6 @@ struct digest_item {
 struct digest_window {
 	int64_t from_ns, to_ns;
 	char why[64];
-};
-
-struct digest_names {
-	struct digest_name {
-		char *text; /* category, 0x1f, name; or the arguments, as names and values parted by 0x1f */
-		uint32_t length;
-		uint64_t hash;
-	} * items;
-	size_t count, room, bytes;
-	struct number_map places; /* (0, hash) -> place */
 };
 
 struct digest {
