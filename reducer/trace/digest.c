@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART "\x1f"	/* between the parts of a text; no name that can be shown holds it */
 #define ROWS_MOST 8192u /* further threads, streams and depths of a process share one row */
 #define GRAIN_FIRST 64u /* ns */
 #define GRAIN_LAST (UINT64_C(1) << 62)
@@ -42,7 +41,8 @@ void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 	struct text nothing = {0};
 
 	*digest =
-		(struct digest){.most_items = most_items, .most_bytes = most_bytes, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+		(struct digest){.most_items = most_items, .most_bytes = most_bytes, .name_most = DIGEST_NAME_MOST,
+				.first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	digest_names_place(&digest->names, &nothing);
 	digest_names_place(&digest->details, &nothing);
 	digest->recent = base_alloc(RECENT, sizeof *digest->recent);
@@ -239,13 +239,13 @@ static void names_sweep(struct digest *digest, int is_detail)
 	struct digest_names *names = is_detail ? &digest->details : &digest->names, left = {0};
 	uint32_t *places = base_alloc(names->count, sizeof *places);
 
-	digest_names_keep(&left, &names->items[0]);
+	digest_names_keep(&left, &names->items[0], digest->name_most);
 	for (size_t i = 0; i < digest->count + (is_detail ? 0 : digest->row_count); i++) {
 		uint32_t *place = i >= digest->count ? &digest->rows[i - digest->count].name
 				  : is_detail	     ? &digest->items[i].detail
 						     : &digest->items[i].name;
 		if (*place != 0 && places[*place] == 0)
-			places[*place] = digest_names_keep(&left, &names->items[*place]);
+			places[*place] = digest_names_keep(&left, &names->items[*place], digest->name_most);
 		*place = places[*place];
 	}
 	free(places);
@@ -284,33 +284,52 @@ static int give_up_detail(struct digest *digest)
 	return 1;
 }
 
-/* Room for one more item and its texts. */
+static size_t sweep(struct digest *digest)
+{
+	names_sweep(digest, 0);
+	names_sweep(digest, 1);
+	return digest->names.bytes + digest->details.bytes;
+}
+
+/* For the next sweep; returns 0 when they are as short as they may be. */
+static int shorten_names(struct digest *digest)
+{
+	if (digest->name_most <= DIGEST_NAME_LEAST)
+		return 0;
+	digest->name_most /= 2;
+	return 1;
+}
+
+/*
+ * Room for one more item and its texts. What cannot be made to fit, for each row has something, may double before it is looked
+ * through again.
+ */
 static void make_room(struct digest *digest)
 {
 	size_t bytes = digest->names.bytes + digest->details.bytes;
+	size_t items = digest->kept_items * 2 > digest->most_items ? digest->kept_items * 2 : digest->most_items;
 
-	if (digest->count < digest->most_items && bytes < digest->most_bytes &&
-	    digest->names.count + digest->details.count < digest->most_items * 2)
+	if (digest->count < items && (bytes < digest->most_bytes || bytes < digest->kept_bytes * 2) &&
+	    digest->names.count + digest->details.count < items * 2)
 		return;
-	names_sweep(digest, 0);
-	names_sweep(digest, 1);
-	bytes = digest->names.bytes + digest->details.bytes;
-	while ((digest->count > digest->most_items / 2 || bytes > digest->most_bytes / 2) && give_up_detail(digest)) {
-		names_sweep(digest, 0);
-		names_sweep(digest, 1);
-		bytes = digest->names.bytes + digest->details.bytes;
-	}
+	bytes = sweep(digest);
+	while ((digest->count > digest->most_items / 2 || bytes > digest->most_bytes / 2) && give_up_detail(digest))
+		bytes = sweep(digest);
+	while (bytes > digest->most_bytes / 2 && shorten_names(digest))
+		bytes = sweep(digest);
+	digest->kept_items = digest->count;
+	digest->kept_bytes = bytes;
 }
 
-static void put_cut(struct text *out, const char *text)
+static void put_cut(struct text *out, const char *text, size_t most)
 {
-	size_t length = strlen(text), kept = length < DIGEST_NAME_MOST ? length : DIGEST_NAME_MOST;
+	size_t length = strlen(text), kept = length < most ? length : most;
 	char *part;
 
 	text_put(out, text, kept);
-	while (kept > 0 && (part = memchr(out->bytes + out->length - kept, PART[0], kept)) != NULL)
+	while (kept > 0 && (part = memchr(out->bytes + out->length - kept, DIGEST_PART, kept)) != NULL)
 		*part = ' ';
-	if (length > DIGEST_NAME_MOST)
+	if (length > most)
 		text_format(out, "... (%zu bytes)", length);
 }
 
@@ -318,34 +337,44 @@ static uint32_t name_of(struct digest *digest, const struct span *span)
 {
 	text_clear(&digest->scratch);
 	text_string(&digest->scratch, span->category);
-	text_put(&digest->scratch, PART, 1);
-	put_cut(&digest->scratch, span->name);
+	text_char(&digest->scratch, DIGEST_PART);
+	put_cut(&digest->scratch, span->name, digest->name_most);
 	return digest_names_place(&digest->names, &digest->scratch);
 }
 
-static void put_detail(struct text *out, const char *name, const char *text)
+/* That of the name as it is, however short names are cut. */
+static uint64_t whole_name(struct digest *digest, const struct span *span)
+{
+	text_clear(&digest->scratch);
+	text_string(&digest->scratch, span->category);
+	text_char(&digest->scratch, DIGEST_PART);
+	text_string(&digest->scratch, span->name);
+	return digest_names_hash(digest->scratch.bytes, digest->scratch.length);
+}
+
+static void put_detail(struct text *out, const char *name, const char *text, size_t most)
 {
 	if (out->length)
-		text_put(out, PART, 1);
+		text_char(out, DIGEST_PART);
 	text_string(out, name);
-	text_put(out, PART, 1);
-	put_cut(out, text);
+	text_char(out, DIGEST_PART);
+	put_cut(out, text, most);
 }
 
 static uint32_t detail_of(struct digest *digest, const struct span *span)
 {
 	text_clear(&digest->scratch);
 	if (span->op != NULL)
-		put_detail(&digest->scratch, "op", span->op);
+		put_detail(&digest->scratch, "op", span->op, digest->name_most);
 	if (span->range != NULL)
-		put_detail(&digest->scratch, "range", span->range);
+		put_detail(&digest->scratch, "range", span->range, digest->name_most);
 	for (size_t i = 0; i < span->argument_count; i++) {
 		const struct span_argument *argument = &span->arguments[i];
 		if (strcmp(argument->name, "correlation") == 0 || span->what == SPAN_STEP) /* they stand in flow */
 			continue;
 		char number[BASE_DIGITS + 1];
 		*base_put_natural(number, argument->number) = 0;
-		put_detail(&digest->scratch, argument->name, argument->text != NULL ? argument->text : number);
+		put_detail(&digest->scratch, argument->name, argument->text != NULL ? argument->text : number, digest->name_most);
 	}
 	return digest_names_place(&digest->details, &digest->scratch);
 }
@@ -426,7 +455,7 @@ static void place_on_thread(struct digest_row *row, const struct span *span)
 static int is_row(const struct digest_row *row, const struct digest_row *wanted)
 {
 	return row->process == wanted->process && row->on == wanted->on && row->track == wanted->track &&
-	       row->lane == wanted->lane && row->depth == wanted->depth && row->name == wanted->name;
+	       row->lane == wanted->lane && row->depth == wanted->depth && row->name_hash == wanted->name_hash;
 }
 
 /* The place of the row a span belongs to. */
@@ -438,20 +467,20 @@ static size_t row_of(struct digest *digest, const struct span *span)
 				 .track = span->track,
 				 .lane = span->lane,
 				 .block = SIZE_MAX};
+	struct span named = *span;
 	uint64_t high, low;
 	uint32_t place;
 
 	if (span->on == SPAN_THREAD)
 		place_on_thread(&row, span);
 	if (span->on == SPAN_PROCESS) { /* a row for each category and counter */
-		struct span named = *span;
 		named.name = span->kind == SPAN_COUNTER ? span->name : "";
-		row.name = name_of(digest, &named);
+		row.name_hash = whole_name(digest, &named);
 	}
 	if (digest->row_last < digest->row_count && is_row(&digest->rows[digest->row_last], &row))
 		return digest->row_last;
 	high = (uint64_t)(row.process + 1) << 32 | (uint64_t)row.on << 24 | row.lane << 16 | (row.depth & 0xffff);
-	low = span->on == SPAN_PROCESS ? digest->names.items[row.name].hash : row.track; /* places change, hashes do not */
+	low = span->on == SPAN_PROCESS ? row.name_hash : row.track;
 	place = number_map_find(&digest->row_places, high, low);
 	if (place == NUMBER_MAP_NONE && digest->row_count >= ROWS_MOST) {
 		digest->rows_shared++;
@@ -462,6 +491,7 @@ static size_t row_of(struct digest *digest, const struct span *span)
 		place = number_map_find(&digest->row_places, high, low);
 	}
 	if (place == NUMBER_MAP_NONE) {
+		row.name = row.name_hash ? name_of(digest, &named) : 0;
 		digest->rows = base_grow(digest->rows, &digest->row_room, digest->row_count + 1, sizeof *digest->rows);
 		place = (uint32_t)digest->row_count;
 		digest->rows[digest->row_count++] = row;
@@ -535,8 +565,7 @@ static void place_rows(struct digest *digest)
 void digest_finish(struct digest *digest)
 {
 	sort_and_merge(digest);
-	names_sweep(digest, 0);
-	names_sweep(digest, 1);
+	sweep(digest);
 	place_rows(digest);
 }
 
@@ -547,8 +576,8 @@ int digest_coarsen(struct digest *digest)
 
 	while ((is_coarser = give_up_detail(digest)) && digest->count > before - before / 8)
 		continue;
-	names_sweep(digest, 0);
-	names_sweep(digest, 1);
+	is_coarser = is_coarser || shorten_names(digest);
+	sweep(digest);
 	place_rows(digest);
 	return is_coarser;
 }

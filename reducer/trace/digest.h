@@ -6,7 +6,7 @@
  * two of ns) that lie on one row and begin in one stretch of a grain become one item, which knows how many they are, how long
  * they were busy together, and the longest of them. The grain doubles whenever there are too many items again. Some
  * stretches of time are looked at more closely (struct digest_window): inside them every span is kept, as long as they fill
- * less than half of the room; else their ends are drawn in.
+ * less than half of the room; else their ends are drawn in. Where nothing of this is left, names are cut shorter.
  *
  * Rule: nothing is left out silently: every span is in exactly one item, and the counts of all items add up to `told`.
  */
@@ -18,13 +18,15 @@
 #include "reducer/model/spans.h"
 #include "reducer/trace/digest_names.h"
 
-#define DIGEST_NAME_MOST 4096u /* bytes kept of a name or an argument */
+#define DIGEST_NAME_MOST 4096u /* bytes kept of a name or an argument, */
+#define DIGEST_NAME_LEAST 64u  /* and where there are too many rows for that */
 #define DIGEST_WINDOWS 6
 
 /* Where spans of one kind follow each other: a thread at one depth, a lane of a stream, a counter. */
 struct digest_row {
 	uint32_t process, track, lane, depth;
 	uint32_t name;	     /* of a counter or a kind of process-wide span: place in names; else 0 */
+	uint64_t name_hash;  /* private: of that name before it was cut */
 	uint8_t on, kind;    /* enum span_track, enum span_kind (WHOLE also holds instants) */
 	size_t block;	     /* private: the item that merged last; SIZE_MAX = none */
 	size_t first, count; /* after digest_finish: its items */
@@ -50,6 +52,8 @@ struct digest_window {
 
 struct digest {
 	size_t most_items, most_bytes; /* of texts */
+	size_t name_most;	       /* bytes kept of a name or an argument */
+	size_t kept_items, kept_bytes; /* private: left when room was last made */
 	uint64_t grain_ns;	       /* 0 = all spans are kept */
 	struct digest_row *rows;
 	size_t row_count, row_room;
@@ -81,7 +85,10 @@ void digest_add(struct digest *digest, const struct span *span);
 /* Sorts items by row and start and fills the rows' places. May be followed by more digest_coarsen. */
 void digest_finish(struct digest *digest);
 
-/* Gives up detail: narrower windows, then a wider grain. Returns 0 when nothing was left to give up. Sorted as by finish. */
+/*
+ * Gives up detail: narrower windows, then a wider grain, then shorter names. Returns 0 when nothing was left to give up. Sorted as by
+ * finish.
+ */
 int digest_coarsen(struct digest *digest);
 
 void digest_free(struct digest *digest);

@@ -10,6 +10,8 @@
 #include "reducer/base/base.h"
 #include "reducer/model/number_map.h"
 
+#define DIGEST_PART '\x1f' /* between the parts of a text; no name that can be shown holds it */
+
 /* Start from {0}. */
 struct digest_names {
 	struct digest_name {
@@ -21,11 +23,13 @@ struct digest_names {
 	struct number_map places; /* (0, hash) -> place */
 };
 
+uint64_t digest_names_hash(const char *text, size_t length);
+
 /* The place of a text, which is copied where it is new. */
 uint32_t digest_names_place(struct digest_names *names, const struct text *text);
 
-/* Adds a text of another collection that is not there yet; its place. */
-uint32_t digest_names_keep(struct digest_names *names, const struct digest_name *name);
+/* Adds a text of another collection, once, each of its parts cut to about `most` bytes; its place. */
+uint32_t digest_names_keep(struct digest_names *names, const struct digest_name *name, size_t most);
 void digest_names_free(struct digest_names *names);
 
 #endif
