@@ -45,8 +45,10 @@ static void put_change(struct table *table, const struct compared *compared, con
 		       const struct figure *after)
 {
 	struct verdict verdict = verdict_find(compared, before, after);
+	int64_t difference;
 
-	table_integer(table, DIFFERENCE, (int64_t)(after->value + 0.5) - (int64_t)(before->value + 0.5));
+	if (!__builtin_sub_overflow((int64_t)(after->value + 0.5), (int64_t)(before->value + 0.5), &difference))
+		table_integer(table, DIFFERENCE, difference);
 	if (before->value > 0)
 		table_real(table, CHANGE, (after->value - before->value) / before->value);
 	table_string(table, VERDICT, verdict_word(verdict.kind, after->unit));

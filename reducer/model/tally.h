@@ -76,7 +76,7 @@ void tally_take_forgotten(struct tally *tally, uint64_t time, const struct amoun
 /* What is live, as far as is known. The sum at an opening is some bytes a thread old: more may be given back than it says. */
 static inline uint64_t tally_sum(const struct tally *tally)
 {
-	int64_t sum = (int64_t)tally->live + tally->base;
+	int64_t sum = (int64_t)(tally->live + (uint64_t)tally->base); /* of no sense where a log says blocks of 2^63 bytes */
 
 	return sum > 0 ? (uint64_t)sum : 0;
 }

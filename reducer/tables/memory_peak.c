@@ -104,7 +104,7 @@ static void put_device(struct table *table, const struct process *process, const
 	if (!device->answers)
 		return;
 	table_integer(table, FREE_BYTES, (int64_t)device->least_free);
-	table_integer(table, DIFFERENCE, (int64_t)capacity - (int64_t)device->least_free - (int64_t)account->peak_bytes);
+	table_integer(table, DIFFERENCE, (int64_t)(capacity - device->least_free - account->peak_bytes));
 }
 
 static void put_account(struct table *table, const struct process *process, const struct account *account)

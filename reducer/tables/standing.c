@@ -50,7 +50,7 @@ static void add_stack(struct seen *seen, uint32_t stack, uint64_t ns)
 /* What of the time that a look stands for, up to its own, lies in the stretch. */
 static uint64_t within(const struct stretch *stretch, const struct python_look *look)
 {
-	int64_t begin = look->time_ns - (int64_t)look->wall_ns, end = look->time_ns;
+	int64_t begin = (int64_t)((uint64_t)look->time_ns - look->wall_ns), end = look->time_ns; /* any number, if the log says so */
 
 	begin = begin > stretch->from_ns ? begin : stretch->from_ns;
 	end = end < stretch->to_ns ? end : stretch->to_ns;
