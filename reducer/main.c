@@ -90,7 +90,7 @@ static void write_report(const struct options *options, const struct report_kind
 {
 	FILE *file;
 
-	if (kind->is_single && (set->count > 1 || output_is_folder(options->output))) {
+	if (kind->is_single && (set->count > 1 || output_names_folder(options->output))) {
 		write_files(options, kind, set);
 		return;
 	}

@@ -167,6 +167,11 @@ static void refuse_input(const char *path, const struct stat *file)
 		base_die("%s: this is a log, or what is read: it is not overwritten; choose another name for the output", path);
 }
 
+bool output_names_folder(const char *path)
+{
+	return path && ((path[0] && path[strlen(path) - 1] == '/') || output_is_folder(path));
+}
+
 FILE *output_open(const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL; /* NULL = is not there yet, or a link to nowhere */
@@ -175,6 +180,9 @@ FILE *output_open(const char *path)
 
 	if (!path)
 		return stdout;
+	if (output_names_folder(path))
+		base_die("cannot write %s: this is a directory, and what is written one file: give its name, as -o %s%sNAME", path, path,
+			 path[strlen(path) - 1] == '/' ? "" : "/");
 	prepare();
 	if (!real && lstat(path, &old) == 0) /* a link to nowhere is written through */
 		return open_directly(path);

@@ -30,6 +30,9 @@ void output_folder(const char *path);
 /* Whether `path` (may be NULL) is a folder that exists. */
 bool output_is_folder(const char *path);
 
+/* The same, or that ends with a slash: what is meant is a folder, there or not. */
+bool output_names_folder(const char *path);
+
 /* Closes what output_open opened (stdout is only emptied). Dies when something could not be written. */
 void output_close(FILE *file, const char *path);
 
