@@ -18,6 +18,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/request.h"
+#include "reducer/trace/abreast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #define COPIES (SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_HOST_COPY))
 #define WORK (SPAN_BIT(SPAN_KERNEL) | COPIES | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH))
 #define STEPS_THREAD 0 /* of a process: no kernel thread has this id */
+#define LANE_THREAD (UINT64_C(1) << 25) /* times the lane, + the thread's id, which is below: abreast.h */
 
 struct writer {
 	FILE *file;
@@ -34,6 +36,7 @@ struct writer {
 	struct text line, name;
 	const char *parting;
 	int64_t last_ns; /* end of what ended last, steps aside */
+	struct abreast abreast; /* rows that are no queue */
 };
 
 static void add_text(struct writer *writer, const char *text)
@@ -90,13 +93,6 @@ static const char *category_of(const struct span *span)
 			       : !strcmp(span->arguments[i].text, "cuda driver") ? "cuda_driver"
 										  : "user_annotation"; /* cuBLAS and its kin */
 	return words[span->what];
-}
-
-static uint32_t thread_of(const struct writer *writer, const struct span *span)
-{
-	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(writer->process, span->track) : NULL;
-
-	return thread ? thread->tid : STEPS_THREAD;
 }
 
 /* A piece of a text of shapes: "float[8,3]", "(1,1)" of a list, "" of what is no tensor. */
@@ -212,6 +208,34 @@ static void put_line(struct writer *writer)
 	text_clear(&writer->line);
 }
 
+/* The id of its row: the thread's own, or where it crosses what is there that of a row beside it. */
+static uint64_t row_of(struct writer *writer, const struct span *span, int64_t end_ns)
+{
+	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(writer->process, span->track) : NULL;
+	uint32_t id = thread ? thread->tid : STEPS_THREAD;
+	int is_first;
+	uint32_t lane = abreast_lane(&writer->abreast, id, span->start_ns, end_ns, &is_first);
+	struct text name = {0};
+
+	if (!lane)
+		return id;
+	if (is_first) {
+		if (thread && !thread->name[0])
+			text_format(&name, "thread %" PRIu32, id);
+		else
+			text_string(&name, thread ? thread->name : "steps");
+		text_format(&name, ", what overlaps (%" PRIu32 ")", lane);
+		text_format(&writer->line,
+			    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"args\":{\"name\":",
+			    writer->process->pid, id + LANE_THREAD * lane);
+		add_text(writer, name.bytes);
+		text_string(&writer->line, "}}");
+		put_line(writer);
+		text_free(&name);
+	}
+	return id + LANE_THREAD * lane;
+}
+
 /* What torch.profiler itself called a step: it is written as the step that it is, or makes none. */
 static bool is_said_as_step(const struct span *span)
 {
@@ -223,6 +247,7 @@ static int put_span(void *context, const struct span *span)
 	struct writer *writer = context;
 	struct text *line = &writer->line;
 	int64_t end_ns = span->start_ns + (int64_t)span->duration_ns;
+	uint64_t row;
 
 	/* That format knows no step without an end. Where the log has none, the last work is it: the rest of the program is no step. */
 	if (span->what != SPAN_STEP && span->kind == SPAN_WHOLE && !span->is_open)
@@ -232,12 +257,10 @@ static int put_span(void *context, const struct span *span)
 	if (span->kind != SPAN_WHOLE || !category_of(span) || is_said_as_step(span) || end_ns < writer->request->from_ns ||
 	    !request_draws_span(writer->request, span))
 		return 0;
+	row = span->on == SPAN_QUEUE ? span->stream : row_of(writer, span, end_ns);
 	text_format(line, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category_of(span));
 	add_name(writer, span);
-	if (span->on == SPAN_QUEUE)
-		text_format(line, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, span->device, span->stream);
-	else
-		text_format(line, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, writer->process->pid, thread_of(writer, span));
+	text_format(line, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64, span->on == SPAN_QUEUE ? span->device : writer->process->pid, row);
 	text_string(line, ",\"ts\":");
 	add_time(line, span->start_ns);
 	text_string(line, ",\"dur\":");
@@ -320,6 +343,7 @@ static bool write_process(const char *folder, const struct request *request, siz
 		base_die("out of memory while reading the logs");
 	fputs("\n]}\n", writer.file);
 	output_close(writer.file, path.bytes);
+	abreast_free(&writer.abreast);
 	free(name);
 	text_free(&path);
 	text_free(&writer.line);
