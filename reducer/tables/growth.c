@@ -8,6 +8,8 @@
 #define STEADY_FROM 0.2 /* of the steps: what comes first fills caches */
 #define POINTS_LEAST 64 /* of a curve that is worth judging */
 #define STEPS_LEAST (2 * PARTS) /* fewer are not cut by their number */
+#define JUMP_LEAVES 4	/* where one part has so much of the growth that no quarter is left, it jumped there */
+#define LATER_LEAST 5	/* and where the second half has no fifth of it, it was over by then */
 #define NEAR_END 0.9	/* of a life: what is freed behind a peak there is freed because the program ends */
 
 /* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
@@ -93,6 +95,19 @@ static double cut(const struct process *process, int64_t from, int64_t to, int64
 	return (double)steps * (1 - STEADY_FROM) * (PARTS - 1) / PARTS;
 }
 
+/*
+ * Does an account whose low points rise grow all the while? Not where one part has nearly all of it (code or data is loaded there) or the
+ * first half has, and what is added to it elsewhere is next to nothing.
+ */
+static bool goes_on(const uint64_t lows[PARTS])
+{
+	uint64_t all = lows[PARTS - 1] - lows[0], most = 0;
+
+	for (size_t i = 1; i < PARTS; i++)
+		most = lows[i] - lows[i - 1] > most ? lows[i] - lows[i - 1] : most;
+	return (all - most) * JUMP_LEAVES >= all && (lows[PARTS - 1] - lows[PARTS / 2 - 1]) * LATER_LEAST >= all;
+}
+
 /* Between what low points an account grew steadily during the steps; no bytes = it did not. */
 static struct growth growth_of(const struct process *process, const struct account *account, int64_t from_ns, int64_t to_ns)
 {
@@ -112,6 +127,8 @@ static struct growth growth_of(const struct process *process, const struct accou
 		if (i && lows[i] <= lows[i - 1])
 			return growth;
 	}
+	if (!goes_on(lows))
+		return growth;
 	growth.ns = (edges[PARTS - 1] + edges[PARTS] - edges[0] - edges[1]) / 2;
 	growth.bytes = lows[PARTS - 1] - lows[0];
 	growth.percent = account->peak_bytes ? 100.0 * (double)growth.bytes / (double)account->peak_bytes : 0;

@@ -5,7 +5,7 @@
  * Rule: growth is judged by the low points of a curve during the steps, so that what comes and goes within a step does not count, nor
  * what is made before them. The curve is cut by steps, not by time, where they are the process's own: some may be long. A process that
  * began among the steps is judged from the first block of a framework in it: until then it loads its code; one that was there for less than
- * half of them takes with it what it kept.
+ * half of them takes with it what it kept. What was kept in one part of that time alone, or in its first half, is no growth without end.
  */
 #ifndef REDUCER_TABLES_GROWTH_H
 #define REDUCER_TABLES_GROWTH_H

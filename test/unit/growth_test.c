@@ -196,6 +196,30 @@ static void a_life_without_steps_is_judged_to_its_peak(void **state)
 	assert_null(growth_of_lives(&request).account);
 }
 
+/* A library is loaded, or a table is read; what is added before and behind that is a few bytes. */
+static void what_one_part_of_the_time_keeps_is_no_growth_all_the_while(void **state)
+{
+	(void)state;
+	begin();
+	for (int64_t at = 25; at <= 85; at += 10) { /* what comes in the last part is in no low point */
+		process.heap = curve(heap_points, "heap", 100, 0, 0);
+		account = curve(torch_points, "pytorch cpu", 10, 0, 0);
+		for (size_t i = 0; i < STEPS; i++)
+			heap_points[i].live += i * 1000 + ((int64_t)i < at ? 0 : 200 * MIB);
+		assert_null(growth_find(&request, 0, STEPS * SECOND).account);
+		assert_null(growth_of_lives(&request).account);
+	}
+	for (size_t i = 0; i < STEPS; i++) /* loads for half of the time */
+		heap_points[i].live = (i < 50 ? i : 50) * 2 * MIB + i * 1000;
+	assert_null(growth_of_lives(&request).account);
+	for (size_t i = 0; i < STEPS; i++) /* grows ever faster, or slower */
+		heap_points[i].live = i * i * MIB;
+	assert_non_null(growth_of_lives(&request).account);
+	for (size_t i = 0; i < STEPS; i++)
+		heap_points[i].live = (i * STEPS * 2 - i * i) * MIB;
+	assert_non_null(growth_of_lives(&request).account);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +230,7 @@ int main(void)
 		cmocka_unit_test(what_the_first_of_few_steps_keeps_is_no_growth),
 		cmocka_unit_test(what_ran_out_has_no_room),
 		cmocka_unit_test(a_life_without_steps_is_judged_to_its_peak),
+		cmocka_unit_test(what_one_part_of_the_time_keeps_is_no_growth_all_the_while),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
