@@ -33,7 +33,8 @@ enum period_word_kind word_kind(const char *name)
 
 	static const char *const making[] = {"aten::empty", "aten::zeros", "aten::ones", "aten::uniform_", "aten::normal_",
 					     "aten::fill_", "aten::zero_", "aten::detach", "aten::detach_", "aten::copy_",
-					     "aten::to", "aten::empty_like", "aten::erfinv_", "aten::clamp_", "aten::set_"};
+					     "aten::to", "aten::empty_like", "aten::erfinv_", "aten::clamp_", "aten::set_",
+					     "aten::_has_compatible_shallow_copy_type" /* Module.to() asks for each tensor */};
 
 	if (is_among(name, loops, sizeof loops / sizeof *loops))
 		return PERIOD_WORD_LOOP;
