@@ -453,6 +453,42 @@ static void keep_waits(const struct functions *taken)
 	}
 }
 
+static int makes_iterator_between(const struct functions *taken, const struct step *step, const struct step *next)
+{
+	size_t i = base_count_before(taken->batches, taken->batch_count, (uint64_t)step->end_ns, is_asked_before);
+
+	while (i < taken->batch_count && taken->batches[i].begin < (uint64_t)next->time_ns &&
+	       (taken->batches[i].thread != step->thread || !taken->batches[i].makes_iterator))
+		i++;
+	return i < taken->batch_count && taken->batches[i].begin < (uint64_t)next->time_ns;
+}
+
+/*
+ * Where an iterator is made between a step and the next, another pass over the data begins there, or an evaluation: Keras, which counts
+ * batches, lets no data run out. That is in no step, however short. But what more than half of the steps do (next(iter(data))) is part
+ * of them. `is_counting`: changes nothing.
+ */
+static size_t split_passes(const struct functions *taken, int is_counting)
+{
+	struct process *process = taken->scan->process;
+	struct step *step = NULL;
+	size_t found = 0;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		struct step *next = &process->steps[i];
+		if (!next->is_chosen || next->source != SOURCE_eager)
+			continue;
+		if (step != NULL && step->thread == next->thread && step->end_ns != TIME_UNKNOWN && next->time_ns > step->end_ns &&
+		    makes_iterator_between(taken, step, next)) {
+			found++;
+			if (!is_counting && step->rest_ns == 0)
+				step->rest_ns = step->end_ns;
+		}
+		step = next;
+	}
+	return found;
+}
+
 /* Where a function takes gradients and changes weights by them, one that only takes them does something else: it evaluates. */
 static void tell_evaluation(struct functions *taken)
 {
@@ -489,6 +525,8 @@ static int finish(void *state)
 	keep_waits(taken);
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;
+	if (split_passes(taken, 1) * 2 < chosen)
+		split_passes(taken, 0);
 	if (split_other_work(taken, 1) * 2 < chosen)
 		split_other_work(taken, 0);
 	return 0;
