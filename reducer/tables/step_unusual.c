@@ -121,7 +121,8 @@ static uint64_t last_number(const struct step_rows *rows, size_t from)
 	uint64_t last = 0;
 
 	for (size_t i = from, end = end_of(rows, from); i < end; i++)
-		last = rows->items[i]->unit.number > last ? rows->items[i]->unit.number : last;
+		if (step_rows_judges(rows, i) && rows->items[i]->unit.number > last)
+			last = rows->items[i]->unit.number;
 	return last;
 }
 

@@ -59,18 +59,41 @@ static void little_or_unknown_is_not_told(void **state)
 #define STEPS 40
 
 /* Steps of 10 ns, numbered from 5; the first is not judged, of those behind it `slow` take so long. */
-static struct step_warm warm_of(size_t slow, uint64_t slow_ns, size_t steps)
+static struct step_rows rows_of(size_t slow, uint64_t slow_ns, size_t steps)
 {
 	static struct step_row items[STEPS];
 	static const struct step_row *order[STEPS];
-	bool is_first[STEPS] = {true};
+	static bool is_first[STEPS] = {true};
 	struct step_rows rows = {.items = order, .count = steps, .judged_count = steps - 1, .is_first = is_first};
 
 	for (size_t i = 0; i < steps; i++) {
 		items[i] = (struct step_row){.unit.number = i + 5, .total_ns = i == 0 ? 1000 : i <= slow ? slow_ns : 10};
 		order[i] = &items[i];
 	}
+	return rows;
+}
+
+static struct step_warm warm_of(size_t slow, uint64_t slow_ns, size_t steps)
+{
+	struct step_rows rows = rows_of(slow, slow_ns, steps);
+
 	return step_warm_of(&rows, 0);
+}
+
+/* The last of PyTorch's steps has no end, so none that can be chosen: the 43rd of 5 to 44. */
+static void what_is_left_ends_with_the_last_judged_step(void **state)
+{
+	struct step_rows rows = rows_of(3, 100, STEPS);
+	const struct request request = {.top = 0};
+	struct step_row open = *rows.items[STEPS - 1];
+	struct text text = {0};
+
+	(void)state;
+	open.unit.is_cut = true;
+	rows.items[STEPS - 1] = &open;
+	step_warm_say(&text, &rows, &request, 0);
+	assert_non_null(strstr(text.bytes, "(--step=9-43 leaves that out)"));
+	text_free(&text);
 }
 
 static void warming_up_ends_with_the_first_usual_step(void **state)
@@ -176,6 +199,7 @@ int main(void)
 		cmocka_unit_test(warming_up_ends_with_the_first_usual_step),
 		cmocka_unit_test(a_step_of_twenty_for_nothing_is_a_pause),
 		cmocka_unit_test(what_is_told_of_one_process_says_of_which),
+		cmocka_unit_test(what_is_left_ends_with_the_last_judged_step),
 		cmocka_unit_test(usual_few_or_short_steps_are_no_warming_up),
 	};
 
