@@ -517,10 +517,29 @@ static int split_training(const struct evaluation *taken, const struct training 
 	return is_split;
 }
 
-static void split_evaluation(struct evaluation *taken)
+/* What came between the last step of a training and the first one of another is of neither. */
+static int split_trainings(const struct evaluation *taken, const uint8_t *begins)
 {
 	struct process *process = taken->scan->process;
-	uint8_t *begins = trainings_find(taken->periods, taken->count);
+	int is_split = 0;
+
+	for (size_t k = 1; k < taken->count; k++) {
+		size_t i = begins[k] ? taken->periods[k].step : NO_STEP;
+		int64_t to = (int64_t)taken->periods[k].found.began;
+		struct step *before = i != NO_STEP && process->steps[i].is_chosen ? turns_step_before(process, i) : NULL;
+		if (before == NULL || before->rest_ns != 0 || to <= process->steps[i].time_ns)
+			continue;
+		before->rest_ns = process->steps[i].time_ns;
+		process->steps[i].time_ns = to;
+		is_split = 1;
+	}
+	return is_split;
+}
+
+/* begins: of trainings_find. */
+static void split_evaluation(struct evaluation *taken, const uint8_t *begins)
+{
+	struct process *process = taken->scan->process;
 	struct training training = {.to = 0};
 	int is_behind = 0, is_split = 0;
 
@@ -535,7 +554,8 @@ static void split_evaluation(struct evaluation *taken)
 		if (is_all || acts != NO_ACTS)
 			is_split |= split_training(taken, &training, acts);
 	}
-	free(begins);
+	if (begins != NULL && split_trainings(taken, begins))
+		is_split = 1;
 	if (is_split)
 		qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
 }
@@ -543,17 +563,20 @@ static void split_evaluation(struct evaluation *taken)
 static int finish(void *state)
 {
 	struct evaluation *taken = state;
+	uint8_t *begins;
 
 	end_pass(taken);
 	for (size_t k = 0; k < taken->count; k++)
 		add_first(taken, k);
 	join_passes(taken);
-	turns_join(taken->scan->process, taken->periods, taken->count);
+	begins = trainings_find(taken->periods, taken->count);
+	turns_join(taken->scan->process, taken->periods, taken->count, begins);
 	move_first(taken);
 	skips_split(taken->scan->process, taken->skips, taken->skip_count, taken->periods, taken->count);
 	if (taken->skip_count > 0)
 		turns_count_again(taken->scan->process);
-	split_evaluation(taken);
+	split_evaluation(taken, begins);
+	free(begins);
 	return 0;
 }
 

@@ -273,6 +273,20 @@ static uint64_t begin_of_training(const struct learning *learning, size_t last, 
 	return begin;
 }
 
+/* The last call of a loader in front of the first layer that was learnt from, else the last zero_grad; else that layer. */
+static uint64_t began(const struct learning *learning, size_t first)
+{
+	uint64_t zero = 0;
+
+	for (size_t i = first; i > 0; i--) {
+		const struct learning_event *event = &learning->events[i - 1];
+		if (event->kind == LEARNING_LOADER)
+			return event->begin;
+		zero = event->kind == LEARNING_ZERO && zero == 0 ? event->begin : zero;
+	}
+	return zero;
+}
+
 /* When the last usual_acts of so many layers without gradients began; 0 = there were no more, or that is forgotten. */
 static uint64_t acted_from(const struct learning *learning, size_t acted)
 {
@@ -313,6 +327,8 @@ struct learning_found learning_found(const struct learning *learning)
 			continue;
 		}
 		found.trained_from = traced != 0 ? traced : event->begin;
+		found.began = began(learning, i);
+		found.began = found.began != 0 && found.began < found.trained_from ? found.began : found.trained_from;
 		found.acted = event->acted;
 		found.acted_from = acted_from(learning, event->acted);
 		if (last < learning->count)

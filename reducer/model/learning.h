@@ -75,6 +75,7 @@ struct learning {
 
 struct learning_found {
 	uint64_t trained_from; /* when the first layer that a backward pass came for began, or was compiled; 0 = there is none */
+	uint64_t began; /* what came before it of the same step: the loader's last call, else the last zero_grad; else trained_from */
 	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
 	uint64_t backward, updates; /* as in struct learning */
 	size_t acted, usual_acts; /* layers without gradients in front of trained_from; of the last two steps before with as many */

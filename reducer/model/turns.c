@@ -9,12 +9,15 @@
 #define BATCHES_LEAST 8	/* steps that bring a batch: of fewer it is not said that the others belong to them */
 #define ODD_SHARE 0.1	/* of the steps without a batch learn as the one before them did, at most: else batches are used again */
 
+#define ROUNDS_OF_ANY 12 /* periods: whole rounds of two, three and four */
 #define ROUNDS_LEAST 5	/* of a critic that steps several times, and then the other one once */
 
+/* One training. */
 struct turns {
 	struct process *process;
 	const struct period *periods;
 	size_t count;
+	size_t end; /* the steps from there on are another training's */
 };
 
 void turns_add(struct step *first, struct step *more, enum step_union as)
@@ -62,7 +65,7 @@ static void join(const struct turns *taken, size_t from, unsigned turns)
 	struct step *first = NULL;
 	unsigned turn = 0;
 
-	for (size_t i = from; i < process->step_count; i++) {
+	for (size_t i = from; i < taken->end; i++) {
 		struct step *step = &process->steps[i];
 		if (step->source != SOURCE_record_function || !step->is_chosen)
 			continue;
@@ -312,13 +315,39 @@ static void join_rounds(const struct turns *taken, size_t first)
 		join_up_to(taken, first, last);
 }
 
-void turns_join(struct process *process, const struct period *periods, size_t count)
+static void join_training(const struct turns *taken)
 {
-	const struct turns taken = {.process = process, .periods = periods, .count = count};
-	size_t first = first_of_one_thread(&taken);
+	size_t first = first_of_one_thread(taken);
 
-	if (first >= count || join_turns(&taken, first))
+	if (first >= taken->count || join_turns(taken, first))
 		return;
-	join_rounds(&taken, first);
-	join_batches(&taken, first);
+	join_rounds(taken, first);
+	join_batches(taken, first);
+}
+
+/* Has a training that begins with period k optimizers of its own? Then they make their state in its first rounds. */
+static int makes_state(const struct period *periods, size_t k, size_t count)
+{
+	size_t some = (count - k) / 2 < ROUNDS_OF_ANY ? (count - k) / 2 : ROUNDS_OF_ANY;
+	uint64_t first = 0, then = 0;
+
+	for (size_t i = 0; i < some; i++) {
+		first += periods[k + i].found.updates;
+		then += periods[k + some + i].found.updates;
+	}
+	return first > then;
+}
+
+void turns_join(struct process *process, const struct period *periods, size_t count, const uint8_t *begins)
+{
+	for (size_t from = 0, to, next; from < count; from = to) {
+		struct turns taken = {.process = process, .periods = periods + from, .end = process->step_count};
+		for (to = from + 1; to < count && (begins == NULL || !begins[to] || !makes_state(periods, to, count)); to++)
+			;
+		for (next = to; next < count && periods[next].step == NO_STEP; next++)
+			;
+		taken.count = to - from;
+		taken.end = next < count ? periods[next].step : taken.end;
+		join_training(&taken);
+	}
 }

@@ -33,7 +33,10 @@ void turns_count_again(struct process *process);
 /* The step that counts before step i on its thread; NULL = none. */
 struct step *turns_step_before(struct process *process, size_t i);
 
-/* Joins the steps of optimizers that take turns, where all periods are of one thread. In time order. */
-void turns_join(struct process *process, const struct period *periods, size_t count);
+/*
+ * Joins the steps of optimizers that take turns, where all periods of a training are of one thread. In time order. `begins`: of
+ * trainings_find; NULL = all are one training. One that goes on with the optimizers of the one before is judged with it.
+ */
+void turns_join(struct process *process, const struct period *periods, size_t count, const uint8_t *begins);
 
 #endif

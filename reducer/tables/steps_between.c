@@ -43,7 +43,7 @@ void steps_between_note(struct table *table, const struct request *request, cons
 		all->last = row;
 	}
 	say_pauses(table, &pauses[0], "", "pause",
-		   "where data ran out or were begun anew, or of 20 usual steps and more (ends of epochs, "
+		   "where data ran out or were begun anew, another training began, or of 20 usual steps and more (ends of epochs, "
 		   "evaluation, checkpoints, tracing)");
 	say_pauses(table, &pauses[1], "evaluation, ", "time",
 		   "(or acting: forward work that no backward pass came for; what came after the last step is not counted)");

@@ -217,6 +217,12 @@ def of_one_shape():  # an actor and its critic are alike, each with an optimizer
             optimizer.step()
 
 
+def one_behind_the_other():  # those, and then a net of another shape, with an optimizer of another kind
+    of_one_shape()
+    net = nn.Sequential(nn.Linear(32, 32), nn.Sigmoid(), parts()[0])
+    train(net, torch.optim.RMSprop(net.parameters()), 16)
+
+
 def two_loaders():  # one optimizer, and two tasks that take turns, each with a head and a loader of its own
     trunk, heads = nn.Linear(32, 64), (nn.Linear(64, 1), nn.Sequential(nn.ReLU(), nn.Linear(64, 1)))
     optimizer = torch.optim.Adam([*trunk.parameters(), *heads[0].parameters(), *heads[1].parameters()])
