@@ -41,6 +41,8 @@ _Static_assert(sizeof(struct attributes) == 48 && sizeof(struct resource) == 32 
 
 enum { MESSAGE_ASCII = 1, MESSAGE_UNICODE = 2, MESSAGE_REGISTERED = 3 };
 enum { PAYLOAD_EXTENDED = (int32_t)0xDFBD0009, PAYLOAD_WORDS = 255 };
+enum { TEXT_OF_LOCALE = 75, TEXT_UTF8 = 76 }; /* schemas of texts that end with a 0 byte */
+#define UNSAID UINT64_MAX /* instead of a payload's length: the reader may find it out, or leaves the payload alone */
 enum { THREAD_NATIVE = 0x10003 };
 
 #define NO_TRACKING (-2) /* what push and pop answer where no tool counts levels (old extensions: -1); nor do we: nothing changes */
@@ -89,14 +91,26 @@ static struct tfp_range_name name_in(int32_t type, const void *message, char *wi
 	return name;
 }
 
+/* How long the payload is; 0: it is none, or nobody says where it ends. */
+static uint64_t length_of(const struct payload_data *data)
+{
+	if (!data || !data->data)
+		return 0;
+	if (data->bytes != UNSAID)
+		return data->bytes;
+	return data->schema == TEXT_OF_LOCALE || data->schema == TEXT_UTF8 ? tfp_length(data->data) : 0;
+}
+
 static void read_words(const struct payload_data *data, struct tfp_range_detail *detail)
 {
-	if (!data || !data->data || !data->bytes)
+	uint64_t bytes = length_of(data);
+
+	if (!bytes)
 		return;
 	detail->payload_type = PAYLOAD_WORDS;
 	detail->schema = data->schema;
-	detail->bytes = data->bytes;
-	tfp_copy(detail->words, data->data, data->bytes < sizeof detail->words ? data->bytes : sizeof detail->words);
+	detail->bytes = bytes;
+	tfp_copy(detail->words, data->data, bytes < sizeof detail->words ? bytes : sizeof detail->words);
 }
 
 /* What else is said; NULL where nothing is. */

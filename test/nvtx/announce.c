@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,6 +112,19 @@ static void by_payloads(void)
 	printf("%llx\n", (unsigned long long)nvtxPayloadSchemaRegister(nccl, NULL));
 }
 
+/* Payloads of SIZE_MAX instead of a length, at the end of a page behind which nothing is: a text, and what nobody knows the end of. */
+static void without_lengths(void)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *text = pages + 4096 - 6;
+	nvtxDomainHandle_t loose = nvtxDomainCreateA("loose");
+
+	mprotect(pages + 4096, 4096, PROT_NONE);
+	memcpy(text, "short", 6);
+	nvtxMarkPayload(loose, &(nvtxPayloadData_t){NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF8, SIZE_MAX, text}, 1);
+	nvtxMarkPayload(loose, &(nvtxPayloadData_t){16777222, SIZE_MAX, text}, 1);
+	munmap(pages, 8192);
+}
+
 static void everything(void)
 {
 	static char long_name[70000];
@@ -128,6 +142,7 @@ static void everything(void)
 	with_payloads();
 	as_collective();
 	by_payloads();
+	without_lengths();
 	/* Two domains that do not nest in each other. */
 	nvtxEventAttributes_t crossed = event("crossed");
 	nvtxDomainRangePushEx(domain, &crossed);
