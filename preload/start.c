@@ -488,6 +488,11 @@ int tfp_start(void)
 	if ((!tfp_state || tfp_state->phase == TFP_STATE_COLD) && is_lent())
 		return -1;
 	struct tfp_state *state = claim_state();
+	if (!state && !tfp_state) { /* no pages to be had: each call would ask the kernel anew, and for each signal first */
+		forward_only();
+		tfp_threads_never_start();
+		return -1;
+	}
 	if (!state)
 		return wait_for_start();
 	if (start_state(state)) {
