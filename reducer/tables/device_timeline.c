@@ -106,9 +106,10 @@ static void add_stretches(struct table *table, const struct request *request, co
 {
 	struct grid grid = grid_of(sweep, points);
 
-	for (uint64_t at = grid.from; at < grid.to; at += grid.width) {
-		struct stretch stretch = {at, at + grid.width, at < sweep->busy.first ? sweep->busy.first : at,
-					  at + grid.width > grid.to ? grid.to : at + grid.width};
+	/* A device's time may be any number, as a damaged log says: behind the last stretch it is not counted on, it would begin anew. */
+	for (uint64_t at = grid.from; at < grid.to; at = grid.to - at > grid.width ? at + grid.width : grid.to) {
+		uint64_t end = at + grid.width < at ? UINT64_MAX : at + grid.width;
+		struct stretch stretch = {at, end, at < sweep->busy.first ? sweep->busy.first : at, end > grid.to ? grid.to : end};
 		int64_t start = gpu_run_ns(place->process->gpu, stretch.first);
 		if (stretch.last > stretch.first && start >= request->from_ns && start <= request->to_ns)
 			add_row(table, place, &stretch, sweep);
