@@ -96,16 +96,27 @@ static double cut(const struct process *process, int64_t from, int64_t to, int64
 }
 
 /*
- * Does an account whose low points rise grow all the while? Not where one part has nearly all of it (code or data is loaded there) or the
- * first half has, and what is added to it elsewhere is next to nothing.
+ * By how much an account whose low points rise grew all the while; 0 = it did not. Where one part has nearly all of it (code or data is
+ * loaded there) that part counts as the largest of the others; where the first half has, there is no growth without end.
  */
-static bool goes_on(const uint64_t lows[PARTS])
+static uint64_t steady_bytes(const uint64_t lows[PARTS])
 {
-	uint64_t all = lows[PARTS - 1] - lows[0], most = 0;
+	uint64_t all = lows[PARTS - 1] - lows[0], later = lows[PARTS - 1] - lows[PARTS / 2 - 1], most = 0, second = 0;
+	size_t at = 0;
 
-	for (size_t i = 1; i < PARTS; i++)
-		most = lows[i] - lows[i - 1] > most ? lows[i] - lows[i - 1] : most;
-	return (all - most) * JUMP_LEAVES >= all && (lows[PARTS - 1] - lows[PARTS / 2 - 1]) * LATER_LEAST >= all;
+	for (size_t i = 1; i < PARTS; i++) {
+		uint64_t more = lows[i] - lows[i - 1];
+		second = more > most ? most : more > second ? more : second;
+		at = more > most ? i : at;
+		most = more > most ? more : most;
+	}
+	if ((all - most) * JUMP_LEAVES < all) {
+		all -= most - second;
+		later -= at >= PARTS / 2 ? most - second : 0;
+		if (all < GROWTH_BYTES)
+			return 0;
+	}
+	return later * LATER_LEAST >= all ? all : 0;
 }
 
 /* Between what low points an account grew steadily during the steps; no bytes = it did not. */
@@ -127,10 +138,8 @@ static struct growth growth_of(const struct process *process, const struct accou
 		if (i && lows[i] <= lows[i - 1])
 			return growth;
 	}
-	if (!goes_on(lows))
-		return growth;
 	growth.ns = (edges[PARTS - 1] + edges[PARTS] - edges[0] - edges[1]) / 2;
-	growth.bytes = lows[PARTS - 1] - lows[0];
+	growth.bytes = steady_bytes(lows);
 	growth.percent = account->peak_bytes ? 100.0 * (double)growth.bytes / (double)account->peak_bytes : 0;
 	return growth;
 }

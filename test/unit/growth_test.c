@@ -209,6 +209,10 @@ static void what_one_part_of_the_time_keeps_is_no_growth_all_the_while(void **st
 		assert_null(growth_find(&request, 0, STEPS * SECOND).account);
 		assert_null(growth_of_lives(&request).account);
 	}
+	for (size_t i = 0; i < STEPS; i++) /* 2 MiB each step, and once what is as large as all of that four times, which is not told */
+		heap_points[i].live = (2 * i + (i < 50 ? 0 : 8 * STEPS)) * MIB;
+	assert_non_null(growth_of_lives(&request).account);
+	assert_true(growth_of_lives(&request).bytes < 2 * STEPS * MIB);
 	for (size_t i = 0; i < STEPS; i++) /* loads for half of the time */
 		heap_points[i].live = (i < 50 ? i : 50) * 2 * MIB + i * 1000;
 	assert_null(growth_of_lives(&request).account);
