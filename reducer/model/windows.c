@@ -27,6 +27,14 @@ static int is_within(const struct process *process, int64_t time_ns)
 	return i < process->range_count && time_ns >= process->ranges[i].from_ns;
 }
 
+/* FULL=wrap gave up the oldest records, and edges of a list's windows may be among them. */
+static bool may_lack_edges(const struct process *process)
+{
+	const char *window = process_setting(process, "WINDOW");
+
+	return process->log->live.given_up_bytes && *window && strcmp(window, "all") != 0;
+}
+
 /*
  * Nobody writes an edge where recording begins with the process, as by default. A child of fork goes on as its parent was, whatever
  * the setting says, and its log says which (older ones do not: its parent may have changed before the child's log began); a program that
@@ -38,6 +46,8 @@ static int is_open_at_start(const struct run *run, const struct process *process
 
 	if (process->window_count > 0)
 		return !process->windows[0].is_open;
+	if (may_lack_edges(process)) /* as at the end; MALLOC=totals and off do not tell: nothing is claimed */
+		return process->mode > TFP_MODE_TOTALS;
 	if (process->window_start != WINDOW_UNSAID)
 		return process->window_start == WINDOW_OPEN;
 	if (process->is_fork && process->parent != PROCESS_NONE)
@@ -134,7 +144,7 @@ bool windows_hold_all(const struct process *process)
 	for (size_t i = 0; i < process->window_count; i++)
 		if (!process->windows[i].is_open || process->windows[i].cause != WINDOW_BY_START)
 			return false;
-	return process->range_count == 1;
+	return process->range_count == 1 && !may_lack_edges(process);
 }
 
 static bool is_edge_before(const void *windows, size_t i, uint64_t time)

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/notes.h"
 
+#include "reducer/model/losses.h"
 #include "reducer/model/windows.h"
 #include "reducer/tables/losses.h"
 
@@ -147,7 +148,7 @@ bool notes_no_window(const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process))
 			continue;
-		if (process->window_count || windows_hold_all(process) || setting_is(process, "WINDOW", "all") ||
+		if (process->window_count || windows_hold_all(process) || losses_gave_up(process) || setting_is(process, "WINDOW", "all") ||
 		    setting_is(process, "WINDOW", ""))
 			return false;
 		is_set = true;

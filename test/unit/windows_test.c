@@ -11,7 +11,8 @@
 
 #define FOREVER 1000000
 
-static struct process processes[2];
+static struct log whole;
+static struct process processes[2] = {{.log = &whole}, {.log = &whole}};
 static struct run run = {.processes = processes, .process_count = 2};
 static struct setting chosen = {.name = "WINDOW"};
 
@@ -54,6 +55,27 @@ static void stretches_are_from_edge_to_edge(void **state)
 	assert_int_equal(recorded(process, "step:3-4", 1, times, 3), 200 + FOREVER - 500); /* never closed */
 	assert_int_equal(recorded(process, "all", 0, times, 2), 100 + FOREVER - 300);      /* closed by hand, and opened again */
 	assert_int_equal(recorded(process, "all", 0, times, 1), 100);
+}
+
+/* A log that wraps gives up edges as well: what its process was at the end it was in all that is left. */
+static void without_the_edges_that_were_given_up_the_end_tells(void **state)
+{
+	struct log wrapped = {.live = {.given_up_bytes = 1}};
+	struct process *process = &processes[0];
+
+	(void)state;
+	process->parent = PROCESS_NONE;
+	process->log = &wrapped;
+	process->window_start = WINDOW_OPEN; /* with the process, as a budget's */
+	process->mode = TFP_MODE_TOTALS;
+	assert_int_equal(recorded(process, "budget:1%:10", 1, NULL, 0), 0);
+	process->mode = TFP_MODE_SAMPLE;
+	assert_int_equal(recorded(process, "budget:1%:10", 1, NULL, 0), FOREVER);
+	assert_false(windows_hold_all(process)); /* an earlier window may have been closed */
+	process->window_start = WINDOW_UNSAID;
+	assert_int_equal(recorded(process, "all", 1, NULL, 0), FOREVER);
+	assert_true(windows_hold_all(process));
+	process->log = &whole;
 }
 
 /* A child of fork goes on as its parent was, and no edge says so. */
@@ -159,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stretches_are_from_edge_to_edge),
+		cmocka_unit_test(without_the_edges_that_were_given_up_the_end_tells),
 		cmocka_unit_test(a_child_begins_as_its_parent_was),
 		cmocka_unit_test(a_program_begins_as_its_setting_says),
 		cmocka_unit_test(edges_of_two_threads_alternate),
