@@ -183,6 +183,8 @@ static int is_open_at_start(void)
 	return window->kind == TFP_WINDOW_ALL;
 }
 
+static int is_configured; /* once per program, by start_state; kept across fork */
+
 /* Who we are and whose child. A fork child's parent is the process whose tfp_origin it inherited. */
 static void begin_origin(struct tfp_file_header *header)
 {
@@ -195,7 +197,8 @@ static void begin_origin(struct tfp_file_header *header)
 	if (tfp_origin.log_id) {
 		tfp_origin.parent_log_id = tfp_origin.log_id;
 		tfp_origin.is_fork_child = 1;
-		header->flags |= TFP_FILE_FORKED | (tfp_is_open ? TFP_FILE_WINDOW_OPEN : TFP_FILE_WINDOW_CLOSED);
+		int is_open = is_configured ? tfp_is_open != 0 : is_open_at_start(); /* not yet: its parent could make no log */
+		header->flags |= TFP_FILE_FORKED | (is_open ? TFP_FILE_WINDOW_OPEN : TFP_FILE_WINDOW_CLOSED);
 	} else {
 		if (tfp_settings.window.kind == TFP_WINDOW_LIST && is_open_at_start())
 			header->flags |= TFP_FILE_WINDOW_OPEN;
@@ -429,7 +432,6 @@ static int is_lent(void)
 /* Log, stacks, and once per program the settings: then the hooks may record. Returns -1 where there is no log. */
 static int start_state(struct tfp_state *state)
 {
-	static int is_configured; /* kept across fork */
 	struct tfp_file_header header = {.clock_kind = tfp_clock_log_kind()};
 
 	if (tfp_guard_has_own_allocator())
