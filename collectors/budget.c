@@ -13,9 +13,9 @@ struct times {
 	uint64_t ticks[TFP_BUDGET_KEPT];
 };
 
-/* Written by who holds is_taken. Kept across fork. */
+/* Written by who has taken it. Kept across fork. */
 static struct {
-	_Atomic uint32_t is_taken;
+	_Atomic uint64_t taken;              /* ticks since when somebody is in here; 0 = nobody */
 	int holds;                           /* the window */
 	int has_begun, was_recording;        /* the step that ends now: is there one; was a window open when it began */
 	uint64_t begun;                      /* ticks: when it did */
@@ -23,24 +23,33 @@ static struct {
 	uint64_t least;                      /* seconds that it lasts, where no steps come */
 	uint64_t made;                       /* steps that began since the last edge */
 	uint64_t held;                       /* steps that the last window held */
+	uint64_t all;                        /* steps of this loop */
+	uint64_t usual;                      /* one of which nothing was recorded, ticks; 0 = not known */
 	uint64_t cost;                       /* of the last window whose cost is known, ticks */
 	struct times before, inside, behind; /* of steps: with nothing recorded, until the window opened; in it; since it closed */
 	uint64_t sorted[2 * TFP_BUDGET_KEPT]; /* scratch; a signal handler's stack may be small */
 } seen;
 
-static int take(void)
+/* Who has been in here for a second is not coming back: a signal handler left it by longjmp. */
+static int take(uint64_t now, uint64_t second)
 {
-	return !__atomic_exchange_n((uint32_t *)&seen.is_taken, 1, __ATOMIC_ACQUIRE);
+	uint64_t since = 0, mine = now | 1;
+
+	if (__atomic_compare_exchange_n((uint64_t *)&seen.taken, &since, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return 1;
+	return now > since && now - since > second &&
+	       __atomic_compare_exchange_n((uint64_t *)&seen.taken, &since, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static void leave(void)
 {
-	__atomic_store_n((uint32_t *)&seen.is_taken, 0, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)&seen.taken, 0, __ATOMIC_RELEASE);
 }
 
 static void forget_steps(void)
 {
 	seen.has_begun = 0;
+	seen.all = 0;
 	seen.before.count = seen.inside.count = seen.behind.count = 0;
 	seen.before.next = seen.inside.next = seen.behind.next = 0;
 }
@@ -75,8 +84,9 @@ static void reckon(void)
 
 	if (!seen.inside.count || (!seen.before.count && !seen.behind.count))
 		return;
-	uint64_t recorded = median(&seen.inside, &none), usual = median(&seen.before, &seen.behind);
-	seen.cost = recorded > usual ? (recorded - usual) * seen.held : 0;
+	uint64_t recorded = median(&seen.inside, &none);
+	seen.usual = median(&seen.before, &seen.behind);
+	seen.cost = recorded > seen.usual ? (recorded - seen.usual) * seen.held : 0;
 }
 
 static void open_at(uint64_t now, uint64_t made, uint64_t least)
@@ -111,11 +121,24 @@ void tfp_budget_begin(const struct tfp_budget_rule *rule, uint64_t now, int is_o
 	uint64_t length = TFP_BUDGET_FIRST * rule->second;
 
 	forget_steps();
-	seen.cost = 0;
+	seen.cost = seen.usual = 0;
 	open_at(is_open || now < length ? now : now - length, 0, TFP_BUDGET_FIRST);
 	if (!is_open)
 		close_at(now, 0);
 	leave();
+}
+
+/*
+ * Whether a window may open with the step that begins: only with one of a grid, whose width doubles until it pays. Processes that take
+ * their steps together so record the same ones; else each would hold its own cost against steps that another one's recording made longer.
+ */
+static int is_on_grid(const struct tfp_budget_rule *rule, uint64_t wait)
+{
+	uint64_t width = 2 * rule->steps;
+
+	while (seen.usual && width < UINT64_MAX / 2 && width < (wait - 1) / seen.usual + 1)
+		width *= 2;
+	return (seen.all - 1) % width == 0;
 }
 
 /* The step that ended was in a window, or outside, as a whole. */
@@ -129,10 +152,11 @@ static void end_step(uint64_t now, int is_recording)
 
 int tfp_budget_step(const struct tfp_budget_rule *rule, uint64_t now, int is_recording)
 {
-	if (!take())
+	if (!take(now, rule->second))
 		return -1;
 	end_step(now, is_recording);
 	seen.made++;
+	seen.all++;
 	int is_over = seen.made > rule->steps;
 	if (is_over && seen.holds) {
 		seen.made--; /* the one that begins is not held */
@@ -140,8 +164,8 @@ int tfp_budget_step(const struct tfp_budget_rule *rule, uint64_t now, int is_rec
 	} else if (is_over && !seen.holds) {
 		if (seen.made == rule->steps + 1)
 			reckon();
-		uint64_t paid = paid_in(rule, seen.cost);
-		if (now >= seen.opened && now - seen.opened >= (paid > rule->second ? paid : rule->second))
+		uint64_t paid = paid_in(rule, seen.cost), wait = paid > rule->second ? paid : rule->second;
+		if (is_on_grid(rule, wait) && now >= seen.opened && now - seen.opened >= wait)
 			open_at(now, 1, TFP_BUDGET_FIRST);
 	}
 	seen.was_recording = seen.holds || is_recording;
@@ -174,7 +198,7 @@ static uint64_t pause(const struct tfp_budget_rule *rule)
 
 int tfp_budget_look(const struct tfp_budget_rule *rule, uint64_t now, uint64_t *due)
 {
-	if (!take()) {
+	if (!take(now, rule->second)) {
 		*due = now;
 		return -1;
 	}
@@ -187,15 +211,17 @@ int tfp_budget_look(const struct tfp_budget_rule *rule, uint64_t now, uint64_t *
 		*due = now;
 	} else {
 		*due = from > UINT64_MAX - wait ? UINT64_MAX : from + wait;
+		if (!seen.holds && *due > now + TFP_BUDGET_FIRST * rule->second) /* a step may open one meanwhile, which must end */
+			*due = now + TFP_BUDGET_FIRST * rule->second;
 	}
 	int holds = seen.holds;
 	leave();
 	return holds;
 }
 
-void tfp_budget_anew(void)
+void tfp_budget_anew(const struct tfp_budget_rule *rule, uint64_t now)
 {
-	if (!take())
+	if (!take(now, rule->second))
 		return;
 	forget_steps();
 	leave();

@@ -264,6 +264,8 @@ void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name
 		number = ++steps_of[source];
 	else
 		steps_of[source] = number;
+	if (!tfp_thread_have()) /* first: a fork child's windows begin with its log */
+		return;
 	tfp_window_came();
 	if (trust >= best)
 		tfp_window_step(number); /* an edge stands before the step that made it */

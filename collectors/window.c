@@ -290,10 +290,13 @@ static void look_at_budget(void)
 {
 	struct tfp_budget_rule rule;
 	int index = find_budget(&rule);
-	int edge = index >= 0 ? edge_of_budget(index, tfp_budget_step(&rule, tfp_ticks(), is_open_now)) : -1;
+	int edge = index >= 0 ? edge_of_budget(index, tfp_budget_step(&rule, tfp_ticks(), is_open_now)) : -1, at = last_budget_window;
 
-	if (edge >= 0)
+	for (int now; edge >= 0; at = now) { /* another thread's later edge may have come before ours was made: the last one holds */
 		tfp_window_change(edge, TFP_CAUSE_BUDGET, 0);
+		now = last_budget_window;
+		edge = now != at || (now >= 0) != edge ? edge_of(TFP_CAUSE_BUDGET, now) : -1;
+	}
 }
 
 void tfp_window_step(uint64_t number)
@@ -308,8 +311,11 @@ void tfp_window_step(uint64_t number)
 
 void tfp_window_other_loop(void)
 {
+	struct tfp_budget_rule rule;
+
 	tfp_slow_anew();
-	tfp_budget_anew();
+	if (find_budget(&rule) >= 0)
+		tfp_budget_anew(&rule, tfp_ticks());
 }
 
 int tfp_window_is_at_step(void)
