@@ -5,10 +5,9 @@
  * Rule: a window opens with the process and holds so many steps. What it cost is the median of the steps in it, less that of those before
  * and behind it of which nothing was recorded, times its steps. The next one opens when that is no more than so many percent of the time
  * since this one opened and after a second at least, as to open and close costs as well, with a step whose number in its loop less 1 is a
- * multiple of twice the window's steps, or of that doubled until it pays: ranks in lockstep so record the same steps. Errors of the
- * measure even out: a pause that is too short for one window's cost is as likely as one that is too long. Where no steps come, a window
- * lasts TFP_BUDGET_FIRST seconds (or as long as so many steps may take, where their time is known), and then so many percent of the
- * time, as if recording doubled it. Where several threads take steps at once a step ends with the next one of any of them.
+ * multiple of twice the window's steps, or of that doubled until it pays: ranks in lockstep so record the same steps. Where no steps
+ * come, a window lasts TFP_BUDGET_FIRST seconds (or as long as so many steps may take, where their time is known), and then so many
+ * percent of the time, as if recording doubled it. Where several threads take steps at once a step ends with the next one of any of them.
  */
 #ifndef TFP_COLLECTORS_BUDGET_H
 #define TFP_COLLECTORS_BUDGET_H
