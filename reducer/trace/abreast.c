@@ -2,8 +2,7 @@
 /* Which lane a span has room in; see abreast.h. */
 #include "reducer/trace/abreast.h"
 
-#include "reducer/base/base.h"
-
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,4 +85,13 @@ void abreast_free(struct abreast *abreast)
 	free(abreast->rows);
 	number_map_free(&abreast->places);
 	*abreast = (struct abreast){.rows = NULL};
+}
+
+void abreast_label(struct text *name, const struct thread *thread, uint32_t lane)
+{
+	if (thread && !thread->name[0])
+		text_format(name, "thread %" PRIu32, thread->tid);
+	else
+		text_string(name, thread ? thread->name : "steps");
+	text_format(name, ", what overlaps (%" PRIu32 ")", lane);
 }

@@ -8,7 +8,9 @@
 #ifndef REDUCER_TRACE_ABREAST_H
 #define REDUCER_TRACE_ABREAST_H
 
+#include "reducer/base/base.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/run.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +27,8 @@ struct abreast {
 /* The lane of a span of that row; *is_first: nothing was in the lane yet. */
 uint32_t abreast_lane(struct abreast *abreast, uint64_t row, int64_t start_ns, int64_t end_ns, int *is_first);
 void abreast_free(struct abreast *abreast);
+
+/* What a lane beside the first one of a thread's row is called; NULL = of the steps' row. */
+void abreast_label(struct text *name, const struct thread *thread, uint32_t lane);
 
 #endif

@@ -333,11 +333,7 @@ static void label_lane(struct chrome *chrome, const struct span *span, uint64_t 
 	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(process, span->track) : NULL;
 	struct text name = {0};
 
-	if (thread && !thread->name[0])
-		text_format(&name, "thread %" PRIu32, thread->tid);
-	else
-		text_string(&name, thread ? thread->name : "steps");
-	text_format(&name, ", what overlaps (%" PRIu32 ")", lane);
+	abreast_label(&name, thread, lane);
 	put_label(chrome, "thread_name", chrome->numbers[span->process], row + LANE_THREAD * lane, name.bytes);
 	text_free(&name);
 }

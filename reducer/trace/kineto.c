@@ -220,11 +220,7 @@ static uint64_t row_of(struct writer *writer, const struct span *span, int64_t e
 	if (!lane)
 		return id;
 	if (is_first) {
-		if (thread && !thread->name[0])
-			text_format(&name, "thread %" PRIu32, id);
-		else
-			text_string(&name, thread ? thread->name : "steps");
-		text_format(&name, ", what overlaps (%" PRIu32 ")", lane);
+		abreast_label(&name, thread, lane);
 		text_format(&writer->line,
 			    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"args\":{\"name\":",
 			    writer->process->pid, id + LANE_THREAD * lane);
