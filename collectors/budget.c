@@ -13,6 +13,9 @@ struct times {
 	uint64_t ticks[TFP_BUDGET_KEPT];
 };
 
+/* Written by tfp_budget_choose; percent 0 = there is no budget. Kept across fork. */
+static struct tfp_budget_rule rule;
+
 /* Written by who has taken it. Kept across fork. */
 static struct {
 	_Atomic uint64_t taken;              /* ticks since when somebody is in here; 0 = nobody */
@@ -30,14 +33,16 @@ static struct {
 	uint64_t sorted[2 * TFP_BUDGET_KEPT]; /* scratch; a signal handler's stack may be small */
 } seen;
 
-/* Who has been in here for a second is not coming back: a signal handler left it by longjmp. */
-static int take(uint64_t now, uint64_t second)
+/* Who has been in here for a second is not coming back: a signal handler left it by longjmp. Nobody gets in without a budget. */
+static int take(uint64_t now)
 {
 	uint64_t since = 0, mine = now | 1;
 
+	if (!rule.percent)
+		return 0;
 	if (__atomic_compare_exchange_n((uint64_t *)&seen.taken, &since, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return 1;
-	return now > since && now - since > second &&
+	return now > since && now - since > rule.second &&
 	       __atomic_compare_exchange_n((uint64_t *)&seen.taken, &since, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
@@ -109,32 +114,40 @@ static void close_at(uint64_t now, uint64_t made)
 }
 
 /* How long `cost` must last so that it is no more than so many percent. */
-static uint64_t paid_in(const struct tfp_budget_rule *rule, uint64_t cost)
+static uint64_t paid_in(uint64_t cost)
 {
-	uint64_t hundreds = cost / rule->percent;
+	uint64_t hundreds = cost / rule.percent;
 
-	return hundreds > UINT64_MAX / 200 ? UINT64_MAX / 2 : hundreds * 100 + cost % rule->percent * 100 / rule->percent;
+	return hundreds > UINT64_MAX / 200 ? UINT64_MAX / 2 : hundreds * 100 + cost % rule.percent * 100 / rule.percent;
 }
 
-void tfp_budget_begin(const struct tfp_budget_rule *rule, uint64_t now, int is_open)
+void tfp_budget_choose(const struct tfp_budget_rule *wanted)
 {
-	uint64_t length = TFP_BUDGET_FIRST * rule->second;
+	rule = *wanted;
+}
 
+int tfp_budget_begin(uint64_t now, int is_open)
+{
+	uint64_t length = TFP_BUDGET_FIRST * rule.second;
+
+	if (!rule.percent)
+		return 0;
 	forget_steps();
 	seen.cost = seen.usual = 0;
 	open_at(is_open || now < length ? now : now - length, 0, TFP_BUDGET_FIRST);
 	if (!is_open)
 		close_at(now, 0);
 	leave();
+	return 1;
 }
 
 /*
  * Whether a window may open with the step that begins: only with one of a grid, whose width doubles until it pays. Processes that take
  * their steps together so record the same ones; else each would hold its own cost against steps that another one's recording made longer.
  */
-static int is_on_grid(const struct tfp_budget_rule *rule, uint64_t wait)
+static int is_on_grid(uint64_t wait)
 {
-	uint64_t width = 2 * rule->steps;
+	uint64_t width = 2 * rule.steps;
 
 	while (seen.usual && width < UINT64_MAX / 2 && width < (wait - 1) / seen.usual + 1)
 		width *= 2;
@@ -150,22 +163,22 @@ static void end_step(uint64_t now, int is_recording)
 	seen.begun = now;
 }
 
-int tfp_budget_step(const struct tfp_budget_rule *rule, uint64_t now, int is_recording)
+int tfp_budget_step(uint64_t now, int is_recording)
 {
-	if (!take(now, rule->second))
+	if (!take(now))
 		return -1;
 	end_step(now, is_recording);
 	seen.made++;
 	seen.all++;
-	int is_over = seen.made > rule->steps;
+	int is_over = seen.made > rule.steps;
 	if (is_over && seen.holds) {
 		seen.made--; /* the one that begins is not held */
 		close_at(now, 1);
 	} else if (is_over && !seen.holds) {
-		if (seen.made == rule->steps + 1)
+		if (seen.made == rule.steps + 1)
 			reckon();
-		uint64_t paid = paid_in(rule, seen.cost), wait = paid > rule->second ? paid : rule->second;
-		if (is_on_grid(rule, wait) && now >= seen.opened && now - seen.opened >= wait)
+		uint64_t paid = paid_in(seen.cost), wait = paid > rule.second ? paid : rule.second;
+		if (is_on_grid(wait) && now >= seen.opened && now - seen.opened >= wait)
 			open_at(now, 1, TFP_BUDGET_FIRST);
 	}
 	seen.was_recording = seen.holds || is_recording;
@@ -175,10 +188,10 @@ int tfp_budget_step(const struct tfp_budget_rule *rule, uint64_t now, int is_rec
 }
 
 /* How long the window may last. */
-static uint64_t longest(const struct tfp_budget_rule *rule)
+static uint64_t longest(void)
 {
-	uint64_t usual = median(&seen.before, &seen.inside), least = seen.least * rule->second;
-	uint64_t steps = usual > UINT64_MAX / STEPS_LONGER / rule->steps ? UINT64_MAX : usual * STEPS_LONGER * rule->steps;
+	uint64_t usual = median(&seen.before, &seen.inside), least = seen.least * rule.second;
+	uint64_t steps = usual > UINT64_MAX / STEPS_LONGER / rule.steps ? UINT64_MAX : usual * STEPS_LONGER * rule.steps;
 
 	return steps > least ? steps : least;
 }
@@ -189,20 +202,20 @@ static uint64_t quiet_since(void)
 }
 
 /* Without steps: as if all that was recorded had taken twice as long. */
-static uint64_t pause(const struct tfp_budget_rule *rule)
+static uint64_t pause(void)
 {
-	uint64_t lasted = seen.closed > seen.opened ? seen.closed - seen.opened : 0, least = TFP_BUDGET_LATER * rule->second;
+	uint64_t lasted = seen.closed > seen.opened ? seen.closed - seen.opened : 0, least = TFP_BUDGET_LATER * rule.second;
 
-	return paid_in(rule, lasted > least ? lasted : least);
+	return paid_in(lasted > least ? lasted : least);
 }
 
-int tfp_budget_look(const struct tfp_budget_rule *rule, uint64_t now, uint64_t *due)
+int tfp_budget_look(uint64_t now, uint64_t *due)
 {
-	if (!take(now, rule->second)) {
-		*due = now;
+	if (!take(now)) {
+		*due = rule.percent ? now : UINT64_MAX;
 		return -1;
 	}
-	uint64_t from = seen.holds ? seen.opened : quiet_since(), wait = seen.holds ? longest(rule) : pause(rule);
+	uint64_t from = seen.holds ? seen.opened : quiet_since(), wait = seen.holds ? longest() : pause();
 	if (now >= from && now - from >= wait) {
 		if (seen.holds)
 			close_at(now, 0);
@@ -211,17 +224,17 @@ int tfp_budget_look(const struct tfp_budget_rule *rule, uint64_t now, uint64_t *
 		*due = now;
 	} else {
 		*due = from > UINT64_MAX - wait ? UINT64_MAX : from + wait;
-		if (!seen.holds && *due > now + TFP_BUDGET_FIRST * rule->second) /* a step may open one meanwhile, which must end */
-			*due = now + TFP_BUDGET_FIRST * rule->second;
+		if (!seen.holds && *due > now + TFP_BUDGET_FIRST * rule.second) /* a step may open one meanwhile, which must end */
+			*due = now + TFP_BUDGET_FIRST * rule.second;
 	}
 	int holds = seen.holds;
 	leave();
 	return holds;
 }
 
-void tfp_budget_anew(const struct tfp_budget_rule *rule, uint64_t now)
+void tfp_budget_anew(uint64_t now)
 {
-	if (!take(now, rule->second))
+	if (!take(now))
 		return;
 	forget_steps();
 	leave();

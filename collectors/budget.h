@@ -23,19 +23,22 @@ struct tfp_budget_rule {
 	uint64_t percent, steps, second;
 };
 
-/* The process begins, a fork child as well, with or without an open window. `now`: ticks. */
-void tfp_budget_begin(const struct tfp_budget_rule *rule, uint64_t now, int is_open);
+/* The rule, which fork children keep. Until then there is no budget, and what follows answers -1. */
+void tfp_budget_choose(const struct tfp_budget_rule *rule);
+
+/* The process begins, a fork child as well, with or without an open window. Returns whether there is a budget. `now`: ticks. */
+int tfp_budget_begin(uint64_t now, int is_open);
 
 /*
  * The host begins a step at `now`; is_recording: whether a window is open, whatever opened it. Returns whether this window holds from
  * here on; -1 = another thread asks just now, and that one says. Any thread, any context.
  */
-int tfp_budget_step(const struct tfp_budget_rule *rule, uint64_t now, int is_recording);
+int tfp_budget_step(uint64_t now, int is_recording);
 
-/* The same, where no step need have begun. *due: when to ask again. */
-int tfp_budget_look(const struct tfp_budget_rule *rule, uint64_t now, uint64_t *due);
+/* The same, where no step need have begun. *due: when to ask again; UINT64_MAX = never. */
+int tfp_budget_look(uint64_t now, uint64_t *due);
 
 /* The steps are another loop's from now on. Any thread, any context. */
-void tfp_budget_anew(const struct tfp_budget_rule *rule, uint64_t now);
+void tfp_budget_anew(uint64_t now);
 
 #endif

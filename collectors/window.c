@@ -28,9 +28,9 @@ _Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
-static _Atomic int last_slow_window = -1;   /* the one that held at the last step behind a slow one */
-static _Atomic int last_budget_window = -1; /* the one that held at the last look; FIRST_WINDOW: since the process began */
-#define FIRST_WINDOW TFP_WINDOWS
+static _Atomic int last_slow_window = -1; /* the one that held at the last step behind a slow one */
+static _Atomic int last_budget_window = -1; /* one of these, if it held at the last look */
+enum { LATER_WINDOW, FIRST_WINDOW /* since the process began */ };
 
 static struct {
 	int number;
@@ -58,37 +58,16 @@ void tfp_window_signal_end(void)
 		tfp_fact_pair(TFP_TAG_note, "signal_taken", "it is not ours at the end"); /* Python for one gives its own back */
 }
 
-/* The budget's place in the plan, and its rule; -1 = there is none. */
-static int find_budget(struct tfp_budget_rule *rule)
+void tfp_window_forked(void)
 {
-	uint32_t i = 0;
-
-	while (i < plan.count && plan.ranges[i].unit != TFP_CAUSE_BUDGET)
-		i++;
-	if (i == plan.count)
-		return -1;
-	*rule = (struct tfp_budget_rule){plan.ranges[i].from, plan.ranges[i].to, tfp_state->second_ticks};
-	return (int)i;
-}
-
-static void begin_budget(void)
-{
-	struct tfp_budget_rule rule;
-
-	if (find_budget(&rule) < 0)
+	if (!tfp_budget_begin(tfp_ticks(), is_open_now))
 		return;
-	tfp_budget_begin(&rule, tfp_ticks(), is_open_now);
 	last_budget_window = is_open_now ? FIRST_WINDOW : -1;
 	tfp_window_due = 0;
 	if (!is_open_now)
 		return;
 	opened_by = TFP_CAUSE_BUDGET;
 	held_by |= UINT32_C(1) << TFP_CAUSE_BUDGET;
-}
-
-void tfp_window_forked(void)
-{
-	begin_budget();
 }
 
 void tfp_window_begin(const struct tfp_window_plan *wanted)
@@ -99,10 +78,14 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	tfp_is_open = (uint32_t)plan.is_open_at_start;
 	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
 	tfp_window_due = UINT64_MAX;
-	for (uint32_t i = 0; i < plan.count; i++)
-		if (plan.ranges[i].unit == TFP_CAUSE_TIME)
+	for (uint32_t i = 0; i < plan.count; i++) {
+		const struct tfp_window_range *range = &plan.ranges[i];
+		if (range->unit == TFP_CAUSE_TIME)
 			tfp_window_due = 0;
-	begin_budget();
+		if (range->unit == TFP_CAUSE_BUDGET)
+			tfp_budget_choose(&(struct tfp_budget_rule){range->from, range->to, tfp_state->second_ticks});
+	}
+	tfp_window_forked();
 }
 
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause, uint32_t index)
@@ -220,12 +203,23 @@ static int edge_of(enum tfp_window_cause unit, int at)
 	return others ? -1 : 0;
 }
 
-static void change_at(enum tfp_window_cause unit, int at)
+/*
+ * Of one unit the window `at` holds from here on, -1: none; `percent` of TFP_CAUSE_SLOW. Another thread may have moved on before our edge
+ * was made: the last to say so is obeyed.
+ */
+static void change_at(enum tfp_window_cause unit, _Atomic int *last, int at, uint32_t percent)
 {
-	int edge = edge_of(unit, at);
+	int before = at;
 
-	if (edge >= 0)
-		tfp_window_change(edge, unit, at >= 0 ? (uint32_t)at : 0);
+	if (!is_edge(last, at))
+		return;
+	do {
+		at = before;
+		int edge = edge_of(unit, at);
+		if (edge >= 0)
+			tfp_window_change(edge, unit, unit == TFP_CAUSE_SLOW ? percent : at >= 0 ? (uint32_t)at : 0);
+		before = *last;
+	} while (before != at);
 }
 
 void tfp_window_launch(uint64_t number)
@@ -234,15 +228,13 @@ void tfp_window_launch(uint64_t number)
 
 	if (number != tfp_state->gpu_launches) /* another thread's launch came later: that one decides */
 		return;
-	if (is_edge(&last_launch_window, at))
-		change_at(TFP_CAUSE_LAUNCH, at);
+	change_at(TFP_CAUSE_LAUNCH, &last_launch_window, at, 0);
 }
 
 void tfp_window_launched(uint64_t number)
 {
-	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0 && window_at(TFP_CAUSE_LAUNCH, number + 1) < 0 &&
-	    is_edge(&last_launch_window, -1))
-		change_at(TFP_CAUSE_LAUNCH, -1);
+	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0 && window_at(TFP_CAUSE_LAUNCH, number + 1) < 0)
+		change_at(TFP_CAUSE_LAUNCH, &last_launch_window, -1, 0);
 }
 
 int tfp_window_takes_launch(uint64_t number)
@@ -270,57 +262,35 @@ static void look_for_slow(void)
 		if (range->unit != TFP_CAUSE_SLOW)
 			continue;
 		uint32_t percent = tfp_slow_step(&rule, tfp_ticks(), is_open_now, &holds);
-		if (holds < 0 || !is_edge(&last_slow_window, holds ? (int)i : -1))
-			continue;
-		int edge = edge_of(TFP_CAUSE_SLOW, holds ? (int)i : -1);
-		if (edge >= 0)
-			tfp_window_change(edge, TFP_CAUSE_SLOW, percent);
+		if (holds >= 0)
+			change_at(TFP_CAUSE_SLOW, &last_slow_window, holds ? (int)i : -1, percent);
 	}
 }
 
-/* What the budget's window does now that it holds or does not: as edge_of. */
-static int edge_of_budget(int index, int holds)
+/* Which window of the budget holds, now that it says so. */
+static int budget_window(int holds)
 {
-	int at = !holds ? -1 : last_budget_window == FIRST_WINDOW ? FIRST_WINDOW : index;
-
-	return holds >= 0 && is_edge(&last_budget_window, at) ? edge_of(TFP_CAUSE_BUDGET, at) : -1;
-}
-
-static void look_at_budget(void)
-{
-	struct tfp_budget_rule rule;
-	int index = find_budget(&rule);
-	int edge = index >= 0 ? edge_of_budget(index, tfp_budget_step(&rule, tfp_ticks(), is_open_now)) : -1, at = last_budget_window;
-
-	for (int now; edge >= 0; at = now) { /* another thread's later edge may have come before ours was made: the last one holds */
-		tfp_window_change(edge, TFP_CAUSE_BUDGET, 0);
-		now = last_budget_window;
-		edge = now != at || (now >= 0) != edge ? edge_of(TFP_CAUSE_BUDGET, now) : -1;
-	}
+	return !holds ? -1 : last_budget_window == FIRST_WINDOW ? FIRST_WINDOW : LATER_WINDOW;
 }
 
 void tfp_window_step(uint64_t number)
 {
-	int at = window_at(TFP_CAUSE_STEP, number);
-
 	look_for_slow();
-	look_at_budget();
-	if (is_edge(&last_step_window, at))
-		change_at(TFP_CAUSE_STEP, at);
+	int holds = tfp_budget_step(tfp_ticks(), is_open_now);
+	if (holds >= 0)
+		change_at(TFP_CAUSE_BUDGET, &last_budget_window, budget_window(holds), 0);
+	change_at(TFP_CAUSE_STEP, &last_step_window, window_at(TFP_CAUSE_STEP, number), 0);
 }
 
 void tfp_window_other_loop(void)
 {
-	struct tfp_budget_rule rule;
-
 	tfp_slow_anew();
-	if (find_budget(&rule) >= 0)
-		tfp_budget_anew(&rule, tfp_ticks());
+	tfp_budget_anew(tfp_ticks());
 }
 
 int tfp_window_is_at_step(void)
 {
-	return last_step_window >= 0 || last_slow_window >= 0 || (last_budget_window >= 0 && last_budget_window != FIRST_WINDOW);
+	return last_step_window >= 0 || last_slow_window >= 0 || last_budget_window == LATER_WINDOW;
 }
 
 uint64_t tfp_window_last_step(void)
@@ -354,16 +324,6 @@ static uint64_t next_edge(const struct tfp_window_range *range, uint64_t now)
 	return range->every ? add(from, range->every) : UINT64_MAX;
 }
 
-/* Whether the budget's window opens or closes without a step, as edge_of. *due: when to look again. */
-static int budget_now(uint64_t now, uint64_t *due)
-{
-	struct tfp_budget_rule rule;
-	int index = find_budget(&rule);
-
-	*due = UINT64_MAX;
-	return index >= 0 ? edge_of_budget(index, tfp_budget_look(&rule, now, due)) : -1;
-}
-
 static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
 	uint64_t budget_due, due = UINT64_MAX, time = now + tfp_origin.ticks - tfp_origin.job_ticks;
@@ -374,7 +334,8 @@ static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, ui
 	int edge = is_edge(&last_time_window, at) ? edge_of(TFP_CAUSE_TIME, at) : -1;
 	if (edge >= 0)
 		change_in(thread, lane, edge, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
-	edge = budget_now(now + tfp_origin.ticks, &budget_due);
+	int holds = tfp_budget_look(now + tfp_origin.ticks, &budget_due);
+	edge = holds >= 0 && is_edge(&last_budget_window, budget_window(holds)) ? edge_of(TFP_CAUSE_BUDGET, budget_window(holds)) : -1;
 	if (edge >= 0)
 		change_in(thread, lane, edge, TFP_CAUSE_BUDGET, 0);
 	for (uint32_t i = 0; i < plan.count; i++)

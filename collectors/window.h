@@ -92,7 +92,7 @@ void tfp_window_step(uint64_t number);
 /* The next step is another loop's than those before: they say nothing of what is slow. */
 void tfp_window_other_loop(void);
 
-/* In a fork child, whose parent's other threads are not there, and whose steps are its own. */
+/* A budget's first window, in a fork child as well, whose steps are its own. */
 void tfp_window_forked(void);
 
 /* Whether a window of steps, of what follows a slow one or of a budget (but the process's first) held the last step; others may be open. */

@@ -21,14 +21,14 @@ static int begin(void **state)
 	(void)state;
 	now = 1000000;
 	holds = 1;
-	tfp_budget_begin(&rule, now, 1);
-	return 0;
+	tfp_budget_choose(&rule);
+	return tfp_budget_begin(now, 1) ? 0 : -1;
 }
 
 /* A step of so many ticks begins and ends; recording makes it longer. Returns whether it was recorded. */
 static int step(uint64_t time, uint64_t more)
 {
-	holds = tfp_budget_step(&rule, now, holds);
+	holds = tfp_budget_step(now, holds);
 	now += holds ? time + more : time;
 	return holds;
 }
@@ -115,7 +115,7 @@ static uint64_t closed_for(void)
 {
 	uint64_t from = now, due;
 
-	while (!tfp_budget_look(&rule, now, &due)) {
+	while (!tfp_budget_look(now, &due)) {
 		assert_in_range(due, now, now + TFP_BUDGET_FIRST * SECOND);
 		now = due;
 	}
@@ -127,11 +127,11 @@ static void without_steps_a_window_ends_and_comes_back(void **state)
 	uint64_t due;
 
 	(void)state;
-	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(tfp_budget_look(now, &due), 1);
 	assert_int_equal(due, now + TFP_BUDGET_FIRST * SECOND);
 	now = due;
 	assert_int_equal(closed_for(), TFP_BUDGET_FIRST * SECOND * 20);
-	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(tfp_budget_look(now, &due), 1);
 	assert_int_equal(due, now + TFP_BUDGET_LATER * SECOND);
 	now = due;
 	assert_int_equal(closed_for(), TFP_BUDGET_LATER * SECOND * 20);
@@ -144,7 +144,7 @@ static void steps_behind_a_long_beginning_are_recorded_soon(void **state)
 
 	(void)state;
 	now += TFP_BUDGET_FIRST * SECOND;
-	holds = tfp_budget_look(&rule, now, &due);
+	holds = tfp_budget_look(now, &due);
 	assert_int_equal(holds, 0);
 	assert_int_equal(steps_outside(100, 20, 1000), 8);
 	for (unsigned i = 1; i < rule.steps; i++)
@@ -163,7 +163,7 @@ static void steps_longer_than_a_window_without_steps_are_held_as_well(void **sta
 	(void)state;
 	window(100 * SECOND, 0);
 	assert_int_equal(steps_outside(600 * SECOND, 0, 1000), 4);
-	assert_int_equal(tfp_budget_look(&rule, now, &due), 1);
+	assert_int_equal(tfp_budget_look(now, &due), 1);
 	assert_true(due > now + 4 * 600 * SECOND);
 }
 
@@ -174,30 +174,43 @@ static void a_loop_that_ends_leaves_no_window_open(void **state)
 	(void)state;
 	assert_int_equal(step(100, 20), 1);
 	now += TFP_BUDGET_FIRST * SECOND;
-	assert_int_equal(tfp_budget_look(&rule, now, &due), 0);
+	assert_int_equal(tfp_budget_look(now, &due), 0);
 }
 
 static void another_loop_is_not_held_against_the_one_before(void **state)
 {
 	(void)state;
 	window(1000, 0);
-	tfp_budget_anew(&rule, now);
+	tfp_budget_anew(now);
 	assert_int_equal(steps_outside(10, 0, 1000), 8);
 }
 
 static void a_child_begins_as_its_parent_was(void **state)
 {
 	(void)state;
-	tfp_budget_begin(&rule, now, 0);
+	tfp_budget_begin(now, 0);
 	assert_int_equal(closed_for(), TFP_BUDGET_FIRST * SECOND * 20);
-	tfp_budget_begin(&rule, now, 0);
+	tfp_budget_begin(now, 0);
 	holds = 0;
 	assert_int_equal(steps_outside(100, 0, 1000), 8);
+}
+
+/* The first test: nothing was chosen yet. */
+static void without_a_budget_nothing_is_said(void **state)
+{
+	uint64_t due = 0;
+
+	(void)state;
+	assert_int_equal(tfp_budget_begin(1000, 1), 0);
+	assert_int_equal(tfp_budget_step(1000, 1), -1);
+	assert_int_equal(tfp_budget_look(1000, &due), -1);
+	assert_int_equal(due, UINT64_MAX);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_budget_nothing_is_said),
 		cmocka_unit_test_setup(a_window_opens_when_its_cost_is_so_many_percent_of_the_time, begin),
 		cmocka_unit_test_setup(what_costs_nothing_is_half_recorded, begin),
 		cmocka_unit_test_setup(windows_are_a_second_apart, begin),
