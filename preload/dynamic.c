@@ -34,6 +34,7 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 		case DT_VERDEF: object->defines = address_of(object->bias, value); break;
 		case DT_RELA: data->first = address_of(object->bias, value); break;
 		case DT_RELASZ: data->count = value / sizeof(ElfW(Rela)); break;
+		case DT_RELACOUNT: data->relative = value; break;
 		case DT_JMPREL: calls->first = address_of(object->bias, value); break;
 		case DT_PLTRELSZ: calls->count = value / sizeof(ElfW(Rela)); break;
 		case DT_PLTREL: is_rela = value == DT_RELA; break;
@@ -42,6 +43,8 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 	}
 	if (!data->first)
 		data->count = 0;
+	if (data->relative > data->count)
+		data->relative = data->count;
 	if (!calls->first || !is_rela)
 		calls->count = 0;
 	return object->symbols && object->names;
@@ -152,14 +155,38 @@ static const char *name_of_version(const struct tfp_dynamic *object, unsigned nu
 }
 
 /* Symbols that are imported stand before those that the hash table holds; the older table holds all. */
-static const ElfW(Sym) * imported(const struct tfp_dynamic *object, const char *name)
+static uint32_t imported_end(const struct tfp_dynamic *object)
 {
-	uint32_t count = object->hash ? object->hash[1] : object->old_hash ? object->old_hash[1] : 0;
-	const ElfW(Sym) *symbol = object->symbols, *end = symbol + count;
+	return object->hash ? object->hash[1] : object->old_hash ? object->old_hash[1] : 0;
+}
 
-	while (symbol < end && !(symbol->st_shndx == SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name)))
-		symbol++;
-	return symbol < end ? symbol : NULL;
+static int is_imported(const struct tfp_dynamic *object, uint32_t number, const char *name)
+{
+	const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
+
+	return symbol->st_shndx == SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name);
+}
+
+static __attribute__((noinline)) const ElfW(Sym) * imported(const struct tfp_dynamic *object, const char *name)
+{
+	uint32_t number = 0, end = imported_end(object);
+
+	while (number < end && !is_imported(object, number, name))
+		number++;
+	return number < end ? (const ElfW(Sym) *)object->symbols + number : NULL;
+}
+
+unsigned tfp_dynamic_numbers(const struct tfp_dynamic *object, const char *name, uint32_t *numbers, unsigned most)
+{
+	uint32_t end = imported_end(object), number;
+	unsigned count = 0;
+
+	for (number = 1; number < end && count < most; number++)
+		if (is_imported(object, number, name))
+			numbers[count++] = number;
+	for (unsigned which = 0; count < most && (number = number_of(object, name, 0, which)) != 0; which++)
+		numbers[count++] = number;
+	return count;
 }
 
 int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const char **version)

@@ -23,6 +23,7 @@ struct tfp_dynamic {
 	struct tfp_dynamic_relocations {
 		const void *first; /* ElfW(Rela) */
 		size_t count;
+		size_t relative; /* of these the first ones, which name no symbol */
 	} relocations[2]; /* of data, of calls; those without addends are not told of */
 };
 
@@ -65,6 +66,12 @@ void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name);
  * 0 also where its hash table does not tell. Reads all names that it imports.
  */
 int tfp_dynamic_names(const struct tfp_dynamic *object, const char *name, const char **version);
+
+/*
+ * The numbers of all symbols of that name, imported (under whatever version) or exported, into `numbers`, `most` at most. How many. Reads
+ * all names that it imports.
+ */
+unsigned tfp_dynamic_numbers(const struct tfp_dynamic *object, const char *name, uint32_t *numbers, unsigned most);
 
 /* The function that the object exports by that name; NULL = none, one that its own code has yet to choose, or several versions. */
 void *tfp_dynamic_only(const struct tfp_dynamic *object, const char *name);

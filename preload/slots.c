@@ -16,6 +16,8 @@
 #define IS_SLOT(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
 #endif
 
+#define NUMBERS_MOST 8u /* symbols of one name: a version each, and the object's own */
+
 struct search {
 	const char *const *names;
 	struct tfp_slots_object *object;
@@ -69,20 +71,27 @@ static int write_slot(const struct tfp_slots_object *object, uintptr_t *slot, co
 	return 1;
 }
 
+static int is_among(const uint32_t *numbers, unsigned count, uint32_t symbol)
+{
+	int is_one = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		is_one |= numbers[i] == symbol;
+	return is_one;
+}
+
 unsigned tfp_slots_turn(const struct tfp_slots_object *object, const char *name, const void *ours)
 {
 	const struct tfp_dynamic *tables = &object->tables;
-	const ElfW(Sym) *symbols = tables->symbols;
-	unsigned turned = 0;
+	uint32_t numbers[NUMBERS_MOST];
+	unsigned turned = 0, count = tfp_dynamic_numbers(tables, name, numbers, NUMBERS_MOST);
 
-	for (int part = 0; part < 2; part++) {
-		const ElfW(Rela) *entry = tables->relocations[part].first;
-		for (size_t left = tables->relocations[part].count; left > 0; left--, entry++) {
-			uint32_t symbol = (uint32_t)ELF64_R_SYM(entry->r_info);
-			if (IS_SLOT(ELF64_R_TYPE(entry->r_info)) && symbol &&
-			    tfp_same_text(tables->names + symbols[symbol].st_name, name))
+	for (int part = 0; part < 2 && count; part++) {
+		const struct tfp_dynamic_relocations *of = &tables->relocations[part];
+		const ElfW(Rela) *entry = (const ElfW(Rela) *)of->first + of->relative;
+		for (size_t left = of->count - of->relative; left > 0; left--, entry++)
+			if (IS_SLOT(ELF64_R_TYPE(entry->r_info)) && is_among(numbers, count, (uint32_t)ELF64_R_SYM(entry->r_info)))
 				turned += (unsigned)write_slot(object, (uintptr_t *)(tables->bias + entry->r_offset), ours);
-		}
 	}
 	return turned;
 }
