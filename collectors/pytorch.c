@@ -325,7 +325,7 @@ static void tell(const char *how, const char *detail)
 
 int tfp_pytorch_is_settled(void)
 {
-	return state != UNSEEN;
+	return state > ATTACHING;
 }
 
 void tfp_pytorch_absent(const char *why)

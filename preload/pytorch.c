@@ -21,6 +21,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #pragma weak on_exit /* guard.h says why */
 
@@ -31,6 +33,8 @@
 #include "collectors/tables/pytorch.def"
 #undef TFP_HOOK
 
+#define WAIT_NS 100000	 /* while another thread attaches; */
+#define WAITS 500u	 /* no more of them in all */
 #define TRIES 64u /* calls of memoryProfilingEnabled at which libtorch_cpu is looked for; libc10 comes just before it */
 
 /* As the caller means it; it lies in a library that is loaded for itself alone. */
@@ -153,15 +157,34 @@ static void attach(void *torch)
 		on_exit(before_pytorch_ends, NULL); /* behind the making of its list, whose destructor comes later then */
 }
 
+static _Atomic uintptr_t meeting; /* the thread that attaches, or looks whether it can: what that allocates comes here again; 0 = none */
+
+/*
+ * Another thread attaches, which takes some milliseconds: what this one computes meanwhile nobody would see. All such waits of a process
+ * together have a bound, for in a child forked meanwhile nobody attaches.
+ */
+static void await_meeting(uintptr_t self)
+{
+	static _Atomic uint32_t waits;
+	static const struct timespec pause = {0, WAIT_NS};
+	uintptr_t who = meeting;
+
+	while (who && who != self && !tfp_sys_is_sealed() &&
+	       __atomic_add_fetch((uint32_t *)&waits, 1, __ATOMIC_RELAXED) <= WAITS) {
+		tfp_sys(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+		who = meeting;
+	}
+}
+
 /* PyTorch has called: on the first occasions libtorch_cpu, which holds the ops, may not be there yet. */
 static __attribute__((noinline)) void meet(const void *caller)
 {
 	static _Atomic uint32_t tries;
-	static _Atomic int is_busy; /* what attaching allocates comes here again */
 	int error = errno;
 	struct tfp_thread *thread = tfp_thread_have();
+	uintptr_t self = (uintptr_t)pthread_self(), nobody = 0;
 
-	if (thread && !__atomic_exchange_n((int *)&is_busy, 1, __ATOMIC_ACQUIRE)) {
+	if (thread && __atomic_compare_exchange_n((uintptr_t *)&meeting, &nobody, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		void *torch = find_torch(tfp_object_of(caller));
 		if (!torch)
 			torch = tfp_object_search("libtorch_cpu.so");
@@ -169,7 +192,9 @@ static __attribute__((noinline)) void meet(const void *caller)
 			attach(torch);
 		else if (__atomic_add_fetch((uint32_t *)&tries, 1, __ATOMIC_RELAXED) == TRIES)
 			tfp_pytorch_absent("libc10 was loaded, but no libtorch_cpu beside it: PyTorch's ops are not recorded.");
-		__atomic_store_n((int *)&is_busy, 0, __ATOMIC_RELEASE);
+		__atomic_store_n((uintptr_t *)&meeting, 0, __ATOMIC_RELEASE);
+	} else if (thread) {
+		await_meeting(self);
 	}
 	errno = error;
 }
