@@ -6,6 +6,7 @@ import sys
 import threading
 
 import torch
+import torch._dynamo  # which the first optimizer of a process imports: once for all of them
 import torch.nn as nn
 
 torch.set_num_threads(1)
