@@ -3,6 +3,7 @@
 #include "collectors/python_time.h"
 
 #include "collectors/process.h"
+#include "collectors/python_held.h"
 #include "collectors/python_objects.h"
 #include "collectors/window.h"
 #include "writer/drain.h"
@@ -63,6 +64,8 @@ struct tfp_python_watch {
 	uint64_t graves[TFP_PYTHON_GRAVES]; /* before the thread's state was copied */
 	struct tfp_python_lane lane;
 	struct tfp_python_copies copies;
+	struct tfp_python_held *held; /* what is seen outside of windows goes there; NULL = nobody looks then */
+	int is_holding;
 };
 
 static uint32_t period_ms;      /* written at start-up */
@@ -241,7 +244,13 @@ static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
 
 static void put(struct tfp_thread *self, struct watched *of, uint32_t stack, uint64_t until, uint64_t cpu)
 {
-	TFP_PUT(self, &self->lanes[0], tfp_now(), python_time, .thread = of->serial, .stack = stack, .wall = until - of->told, .cpu = cpu);
+	const struct tfp_python_watch *watch = tfp_state->python_watch;
+	const struct tfp_python_held_look look = {until, until - of->told, cpu, of->serial, stack};
+
+	if (watch->is_holding)
+		tfp_python_hold(watch->held, &look);
+	else
+		TFP_PUT(self, &self->lanes[0], tfp_now(), python_time, .thread = look.thread, .stack = stack, .wall = look.wall, .cpu = cpu);
 	of->told = until;
 }
 
@@ -452,6 +461,22 @@ static uint32_t give_up(const char *why)
 	return TFP_DRAIN_NEVER;
 }
 
+/* What was seen so far goes where it did. Returns whether there is anything to look for. */
+static int follow_window(struct tfp_python_watch *watch, struct tfp_thread *self)
+{
+	int is_open = tfp_is_open != 0;
+
+	if (watch->held ? is_open == watch->is_holding : !is_open) {
+		forget_all(watch, self);
+		watch->due = 0;
+	}
+	if (!watch->held)
+		return is_open;
+	watch->is_holding = !is_open;
+	tfp_python_held_tell(watch->held, self);
+	return 1;
+}
+
 static uint32_t task(struct tfp_thread *self)
 {
 	struct tfp_python_watch *watch = tfp_state->python_watch;
@@ -464,11 +489,8 @@ static uint32_t task(struct tfp_thread *self)
 		return give_up("The program closed the descriptor by which it was looked at: where its time goes is not read any more.");
 	}
 	uint32_t edge_ms = tfp_window_look(self);
-	if (!tfp_is_open) {
-		forget_all(watch, self);
-		watch->due = 0;
+	if (!follow_window(watch, self))
 		return edge_ms < CLOSED_MS ? edge_ms : CLOSED_MS;
-	}
 	if (now < watch->due) { /* a wake for somebody else: looks at such moments would favour what wakes */
 		uint32_t ms = (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
 		return edge_ms < ms ? edge_ms : ms;
@@ -505,6 +527,8 @@ static const char *prepare(void)
 	watch = tfp_pages_get(sizeof *watch, 1);
 	if (!watch)
 		return "There was no memory: where the time of Python code goes is not read.";
+	if (tfp_window_awaits_slow())
+		watch->held = tfp_pages_get(sizeof *watch->held, 1);
 	watch->state_bytes = state_bytes();
 	watch->copies.memory = &memory;
 	watch->lane.copies = &watch->copies;

@@ -17,6 +17,8 @@ static struct {
 	uint64_t times[TFP_SLOW_BEFORE]; /* ticks */
 } seen;
 
+static _Atomic uint64_t found_number, found_from, found_to; /* as struct tfp_slow_found; the number is stored last */
+
 void tfp_slow_forked(void)
 {
 	seen.is_taken = 0;
@@ -70,10 +72,25 @@ static uint32_t look(const struct tfp_slow_rule *rule, uint64_t now, int is_reco
 	if (percent) {
 		seen.until = seen.made + rule->steps;
 		seen.again = seen.made + rule->every;
+		found_from = seen.begun;
+		found_to = now;
+		found_number++;
 	}
 	seen.has_begun = 1;
 	seen.begun = now;
 	return percent < UINT32_MAX ? (uint32_t)percent : UINT32_MAX;
+}
+
+struct tfp_slow_found tfp_slow_last(void)
+{
+	struct tfp_slow_found found;
+
+	do {
+		found.number = found_number;
+		found.from = found_from;
+		found.to = found_to;
+	} while (found.number != found_number);
+	return found;
 }
 
 void tfp_slow_anew(void)

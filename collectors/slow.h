@@ -26,6 +26,12 @@ struct tfp_slow_rule {
  */
 uint32_t tfp_slow_step(const struct tfp_slow_rule *rule, uint64_t now, int is_recording, int *holds);
 
+/* The newest slow step, from its begin to its end in ticks; `number` of all so far, 0 = there was none. Any thread. */
+struct tfp_slow_found {
+	uint64_t number, from, to;
+};
+struct tfp_slow_found tfp_slow_last(void);
+
 /* The steps are another loop's from now on, which knows nothing yet. Any thread, any context. */
 void tfp_slow_anew(void);
 

@@ -252,6 +252,15 @@ int tfp_window_awaits_launch(uint64_t made)
 	return 0;
 }
 
+int tfp_window_awaits_slow(void)
+{
+	int awaits = 0;
+
+	for (uint32_t i = 0; i < plan.count; i++)
+		awaits |= plan.ranges[i].unit == TFP_CAUSE_SLOW;
+	return awaits;
+}
+
 /* What was recorded of the step that ended is asked before this step's windows open. */
 static void look_for_slow(void)
 {

@@ -98,6 +98,9 @@ void tfp_window_forked(void);
 /* Whether a window of steps, of what follows a slow one or of a budget (but the process's first) held the last step; others may be open. */
 int tfp_window_is_at_step(void);
 
+/* Whether the plan has a window behind slow steps. */
+int tfp_window_awaits_slow(void);
+
 /* The last step that a window of the plan holds, or may; UINT64_MAX = there is always another, 0 = no window is of steps. */
 uint64_t tfp_window_last_step(void);
 

@@ -55,6 +55,9 @@ struct python_look {
 struct python_rows {
 	struct python_look *looks; /* in no order of time */
 	size_t look_count;
+	struct python_look *held; /* those within slow steps outside of windows; in no order */
+	size_t held_count;
+	uint64_t held_beyond; /* that found no room among them */
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
 	uint32_t pair_first; /* 0 = there are no pairs */

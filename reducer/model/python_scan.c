@@ -142,6 +142,7 @@ static void close_process(struct process *process)
 	free(process->python.tracings);
 	free(process->python.measured);
 	free(process->python.looks);
+	free(process->python.held);
 	process->python = (struct python_rows){0};
 }
 

@@ -98,8 +98,36 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 							  .cpu_time_ns = (int64_t)batch->times[i]};
 }
 
+/* Of a slow step, told behind it. */
+static void take_held(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct python_time *taken = state;
+	struct python_rows *rows = &taken->scan->process->python;
+	uint64_t before = batch_value(batch, i, fields[4]);
+	int64_t time = before <= batch->times[i] ? (int64_t)(batch->times[i] - before) : 0;
+	uint32_t stack = (uint32_t)batch_value(batch, i, fields[1]);
+	struct python_look *held;
+
+	(void)stream;
+	held = rows->held_count < PYTHON_LOOKS_MOST ? model_room(rows->held, rows->held_count, sizeof *held) : NULL;
+	if (held == NULL) {
+		rows->held_beyond++;
+		return;
+	}
+	rows->held = held;
+	held[rows->held_count++] = (struct python_look){.time_ns = time,
+							 .thread = (uint32_t)batch_value(batch, i, fields[0]),
+							 .count = 1,
+							 .stack = stack,
+							 .wall_ns = batch_value(batch, i, fields[2]),
+							 .cpu_ns = batch_value(batch, i, fields[3]),
+							 .cpu_stack = stack,
+							 .cpu_time_ns = time};
+}
+
 static const struct scan_record records[] = {
 	{"python_time", take_look, NULL, {"thread", "stack", "wall", "cpu"}},
+	{"python_held", take_held, NULL, {"thread", "stack", "wall", "cpu", "before"}},
 };
 
 static void *begin(struct scan *scan)
@@ -112,16 +140,22 @@ static void *begin(struct scan *scan)
 	return taken;
 }
 
-static void times(struct process *process)
+static void time_looks(struct process *process, struct python_look *looks, size_t count)
 {
 	double ns_per_tick = process_rate(process);
 
-	for (size_t i = 0; i < process->python.look_count; i++) {
-		struct python_look *look = &process->python.looks[i];
+	for (size_t i = 0; i < count; i++) {
+		struct python_look *look = &looks[i];
 		look->time_ns = process_ns(process, (uint64_t)look->time_ns);
 		look->cpu_time_ns = process_ns(process, (uint64_t)look->cpu_time_ns);
 		look->wall_ns = (uint64_t)((double)look->wall_ns * ns_per_tick + 0.5);
 	}
+}
+
+static void times(struct process *process)
+{
+	time_looks(process, process->python.looks, process->python.look_count);
+	time_looks(process, process->python.held, process->python.held_count);
 }
 
 const struct scan_subject python_time_subject = {

@@ -9,6 +9,7 @@
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
+#include "reducer/tables/slow_steps.h"
 #include "reducer/tables/window_cost.h"
 
 #include <stdlib.h>
@@ -182,6 +183,7 @@ static void note_settings(struct table *notes, const struct request *request)
 	notes_apart(notes, request);
 	notes_recording(notes, request);
 	window_cost_note(notes, request);
+	slow_steps_note(notes, request);
 	notes_ops(notes, request);
 	gpu_note_whole_graphs(notes, request);
 	gpu_note_nested(notes, request);

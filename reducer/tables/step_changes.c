@@ -192,16 +192,6 @@ static bool is_growing_all_along(const struct changes *changes)
 	return true;
 }
 
-static void put_ns(struct text *text, double ns)
-{
-	if (ns < 999.5e3)
-		text_digits(text, ns / 1e3, "us");
-	else if (ns < 0.9995e9)
-		text_digits(text, ns / 1e6, "ms");
-	else
-		text_digits(text, ns / 1e9, "s");
-}
-
 /* "Since step 512 (48.1 s) steps take 1.41 times as long: 20.1 ms, before 14.3 ms" */
 static void say_level(struct text *text, const struct changes *changes, size_t k)
 {
@@ -211,14 +201,14 @@ static void say_level(struct text *text, const struct changes *changes, size_t k
 	bool is_last = k + 1 == changes->level_count;
 
 	text_format(text, "%s %s %" PRIu64 " (at ", is_last ? "Since" : "From", what, first->unit.number);
-	put_ns(text, (double)first->start_ns);
+	step_time_put(text, (double)first->start_ns);
 	text_char(text, ')');
 	if (!is_last)
 		text_format(text, " to %" PRIu64, last->unit.number);
 	text_format(text, " %ss %s %.2f times as long as before: ", what, is_last ? "take" : "took", 1 + change_of(changes, k));
-	put_ns(text, (double)level->median);
+	step_time_put(text, (double)level->median);
 	text_string(text, ", before ");
-	put_ns(text, (double)changes->levels[k - 1].median);
+	step_time_put(text, (double)changes->levels[k - 1].median);
 }
 
 static void say_growing(struct text *text, const struct changes *changes)
@@ -227,10 +217,10 @@ static void say_growing(struct text *text, const struct changes *changes)
 
 	text_format(text, "%ss take longer and longer: ",
 		    changes->rows->kind == UNIT_STEP ? "Step" : unit_kind_name(changes->rows->kind));
-	put_ns(text, (double)changes->levels[0].median);
+	step_time_put(text, (double)changes->levels[0].median);
 	text_format(text, " to %s %" PRIu64 ", ", unit_kind_name(changes->rows->kind),
 		    row_at(changes, changes->levels[0].end - 1)->unit.number);
-	put_ns(text, (double)changes->levels[last].median);
+	step_time_put(text, (double)changes->levels[last].median);
 	text_format(text, " since %" PRIu64, row_at(changes, changes->levels[last].first)->unit.number);
 }
 
@@ -241,11 +231,11 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 
 	if (moved.name && moved.ns <= (double)to->median - (double)from->median) {
 		text_string(text, "; ");
-		put_ns(text, moved.ns);
+		step_time_put(text, moved.ns);
 		text_format(text, " of it in %s", moved.name);
 	} else if (moved.name) { /* other parts shrank meanwhile */
 		text_format(text, "; %s alone grew by ", moved.name);
-		put_ns(text, moved.ns);
+		step_time_put(text, moved.ns);
 	}
 	text_char(text, '.');
 	if (before >= 0 && now >= WAITED_FROM)

@@ -563,3 +563,13 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 		table_note(table, NOTE_MISSING,
 			   "%" PRIu64 " ns of work were told too late to be split: they are part of 'other'.", rows->late_ns);
 }
+
+void step_time_put(struct text *text, double ns)
+{
+	if (ns < 999.5e3)
+		text_digits(text, ns / 1e3, "us");
+	else if (ns < 0.9995e9)
+		text_digits(text, ns / 1e6, "ms");
+	else
+		text_digits(text, ns / 1e9, "s");
+}

@@ -86,6 +86,9 @@ bool step_outside(const struct process *process, struct step_cover *cover, struc
 bool step_rows_outside(const struct step_rows *rows, const struct request *request, size_t first, size_t *next,
 		       struct step_outside *outside);
 
+/* "12.3 us", "412 ms", "1.50 s": what a step took. */
+void step_time_put(struct text *text, double ns);
+
 /* The rows that count and are not judged. */
 struct step_first {
 	uint64_t ns, compilation_ns; /* compilation_ns: of ns */

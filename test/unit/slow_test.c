@@ -48,8 +48,14 @@ static void three_steps_behind_a_slow_one_hold(void **state)
 
 	(void)state;
 	steps(20, 100);
+	struct tfp_slow_found before = tfp_slow_last();
 	assert_int_equal(step(149, &holds), 0);
+	assert_int_equal(tfp_slow_last().number, before.number);
 	assert_int_equal(step(160, &holds), 60);
+	struct tfp_slow_found found = tfp_slow_last();
+	assert_int_equal(found.number, before.number + 1);
+	assert_int_equal(found.from, now - 160);
+	assert_int_equal(found.to, now);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(holds, 1);
 		assert_int_equal(step(1000, &holds), 0);

@@ -199,7 +199,7 @@ function stepsPage(main) {
 	for (const id of ["overview.steps", "overview.split"])
 		panel(main, id);
 	pythonTime(main);
-	for (const id of ["overview.precision", "overview.flops", "step_changes", "rare_work", ...(has("ranks") ? ["ranks"] : []), "threads_at_end", "step_stats"])
+	for (const id of ["overview.precision", "overview.flops", ...(has("slow_steps") ? ["slow_steps"] : []), "step_changes", "rare_work", ...(has("ranks") ? ["ranks"] : []), "threads_at_end", "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 
