@@ -107,8 +107,9 @@ void maker_gpu_facts(struct maker *maker, unsigned shapes, unsigned queues);
 void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_t a_step);
 
 /* Steps of aten::mm on 16-bit squares of that side and of aten::relu, one kernel each, that keep the device computing.
- * Blocks: weights of five results that stay, each product's to the end of its step, each other's to the end of its op. */
-void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns);
+ * Blocks: weights of five results that stay, each product's to the end of its step, each other's to the end of its op. Each step
+ * waits for the device, or none does. */
+void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns, int waits);
 
 /*
  * A log with `count` of one thing: kinds are listed in logmaker_hostile.c. Returns -1 where there is no such kind.

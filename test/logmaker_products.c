@@ -2,7 +2,8 @@
 /*
  * A log of steps whose device does products of known sizes, and work that multiplies nothing, in times that are given.
  *
- * Rule: the device computes all the time; what share of its peak it reaches follows from the words alone.
+ * Rule: the device computes all the time; what share of its peak it reaches follows from the words alone. Steps wait for it, or not
+ * (`waits`): then they launch what it does long after them.
  */
 #include "test/logmaker.h"
 
@@ -64,7 +65,7 @@ static uint64_t address(unsigned pair, unsigned which)
 	return UINT64_C(0x700000000000) + (pair * 2 + which) * UINT64_C(0x10000000);
 }
 
-void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns)
+void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns, int waits)
 {
 	const uint64_t bytes = UINT64_C(2) * side * side;
 	const struct tfp_thread_slot slots[2] = {{.state = 1, .serial = 1, .tid = 100}, {.state = 1, .serial = 2, .tid = 101}};
@@ -84,7 +85,7 @@ void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uin
 	add_block(&made, 1 << 20, 5 * bytes, 1); /* weights: it stays */
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		MAKER_ADD(made.calls, made.time, step, .number = step);
-		made.started = made.time + 2000;
+		made.started = made.started > made.time + 2000 ? made.started : made.time + 2000;
 		for (unsigned i = 0; i < PAIRS; i++) {
 			add_op(&made, MM, SHAPES, product_ns, address(i, 0), bytes);
 			add_op(&made, RELU, 0, other_ns, address(i, 1), bytes / 2);
@@ -92,12 +93,13 @@ void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uin
 		}
 		for (unsigned i = PAIRS; i-- > 0;)
 			add_block(&made, address(i, 0), bytes, 2);
-		made.time = made.time > made.started ? made.time : made.started;
+		if (waits && made.time < made.started)
+			made.time = made.started;
 	}
 	maker_chunk(maker, 1, 0, 1, made.calls);
 	maker_chunk(maker, 2, 0, 1, made.device);
 	maker->live.end_kind = TFP_END_EXIT;
-	maker->live.end_time = made.time + 2000;
+	maker->live.end_time = (made.time > made.started ? made.time : made.started) + 2000;
 	maker_finish(maker);
 	free(made.calls);
 	free(made.device);

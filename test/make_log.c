@@ -2,7 +2,7 @@
 /*
  * Writes a made log: make_log everything PATH, make_log SEED PATH (a row of `seeds`),
  * make_log busy PATH THREADS COUNT LIVE, make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP],
- * make_log products PATH SIDE PRODUCT_NS OTHER_NS, or make_log hostile PATH KIND COUNT (kinds: logmaker_hostile.c).
+ * make_log products[-ahead] PATH SIDE PRODUCT_NS OTHER_NS, or make_log hostile PATH KIND COUNT (kinds: logmaker_hostile.c).
  *
  * Rule: the same words make the same bytes.
  */
@@ -48,15 +48,16 @@ int main(int count, char **words)
 	} else if ((count == 5 || count == 6) && strcmp(words[1], "gpu") == 0) {
 		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10),
 			  count == 6 ? strtoull(words[5], NULL, 10) : 0);
-	} else if (count == 6 && strcmp(words[1], "products") == 0) {
-		maker_products(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+	} else if (count == 6 && (strcmp(words[1], "products") == 0 || strcmp(words[1], "products-ahead") == 0)) {
+		maker_products(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10),
+			       strcmp(words[1], "products") == 0);
 	} else if (count == 5 && strcmp(words[1], "hostile") == 0) {
 		if (maker_hostile(&maker, words[3], strtoull(words[4], NULL, 10)) != 0)
 			return 1;
 	} else {
 		fprintf(stderr, "make_log everything PATH | seed[-gpu|-kinds|-train|-loop|-eager|-functions|-compiled|-turns] PATH | "
 				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP] | "
-				"products PATH SIDE PRODUCT_NS OTHER_NS | hostile PATH KIND COUNT\n");
+				"products[-ahead] PATH SIDE PRODUCT_NS OTHER_NS | hostile PATH KIND COUNT\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);

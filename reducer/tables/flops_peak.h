@@ -29,6 +29,7 @@ struct flops_use {
 	bool is_tf32;			  /* what single precision there is stands under tf32, by the names of kernels */
 	double rate;			  /* at which this mix would be done at the peaks; 0 = there is none */
 	uint64_t judged_flops, judged_ns, judged_compute_ns, judged_steps; /* of the judged steps; compute: that nothing hid */
+	uint64_t late_ns; /* in both: devices were done with what these steps launched so long behind the last of them */
 	uint64_t replaying_steps;					   /* those of them that launched CUDA graphs */
 };
 

@@ -23,7 +23,8 @@ static const struct table_column columns[] = {
 	[FLOPS] = {"flops", "flop", TABLE_INTEGER, UNIT_FLOPS, 0, "arithmetic in all that was recorded, each operation once"},
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 2, "of the process's arithmetic"},
 	[SOURCE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2, "who told of it: ops, library calls, ops and library calls, traces"},
-	[TIME] = {"time_ns", "of steps", TABLE_INTEGER, UNIT_NS, 1, "all: time of the judged steps, requests, calls, or of all work"},
+	[TIME] = {"time_ns", "of steps", TABLE_INTEGER, UNIT_NS, 1,
+		  "all: time of the judged steps, requests, calls, or of all work; with what devices took behind the last for it"},
 	[RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 0, "all: arithmetic of those steps by their time"},
 	[DEVICES] = {"devices", "devices", TABLE_INTEGER, UNIT_COUNT, 3, "that ran its kernels"},
 	[DEVICE] = {"device_name", "device", TABLE_TEXT, UNIT_NONE, 2, "the first of them"},
@@ -71,6 +72,17 @@ static void put_device(struct table *table, const struct flops_peak *peak, doubl
 	put_peak_source(table, peak, rate);
 }
 
+/* Steps that launch faster than devices work; LATE_FROM: share of the time that is worth a note. */
+#define LATE_FROM 0.01
+static void note_late(struct table *table, const struct process *process, const struct flops_use *use)
+{
+	if ((double)use->late_ns >= LATE_FROM * (double)use->judged_ns && use->judged_flops)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: its judged steps launched work faster than devices did it. These were done with it %.3f s behind "
+			   "the last one, which counts as time of these steps here.",
+			   process->called, (double)use->late_ns / 1e9);
+}
+
 static void put_process(struct table *table, const struct request *request, const struct flops_sum *sum, const struct step_rows *rows)
 {
 	const struct process *process = &request->run->processes[sum->process];
@@ -103,6 +115,7 @@ static void put_process(struct table *table, const struct request *request, cons
 		if (use.rate > 0)
 			table_real(table, UTILISATION, (double)use.judged_flops * 1e9 / (double)use.judged_ns / use.rate);
 	}
+	note_late(table, process, &use);
 	put_device(table, &use.peak, use.rate);
 	if (use.peak.devices && use.peak.why)
 		table_note(table, NOTE_MISSING, "Process %s: no peak, and no share of one: %s.", process->called, use.peak.why);
@@ -116,6 +129,18 @@ static void put_process(struct table *table, const struct request *request, cons
 		table_real(table, SHARE, (double)use.types[t] / (double)use.all);
 		put_device(table, &use.peak, use.peak.why ? 0 : use.peak.rates[t]);
 	}
+}
+
+/* Devices of which it is not known when they were done. */
+static void note_unseen(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	struct step_unseen unseen = step_rows_unseen(rows, request);
+
+	if (unseen.is_much && unseen.launches)
+		table_note(table, NOTE_MISSING,
+			   "Of %" PRIu64 " of %" PRIu64 " launches no record says what devices did. Where steps launched it faster than "
+			   "devices did it, rates and shares were lower.",
+			   unseen.launches, unseen.of_launches);
 }
 
 /* How much of the time of ops is of those with a figure. */
@@ -158,6 +183,8 @@ static void fill(struct table *table, const struct request *request)
 				   ? "No arithmetic is known: the file has no shapes of inputs, which PyTorch's profiler writes with "
 				     "record_shapes=True."
 				   : "No arithmetic is known: no op told the shapes of its inputs, and cuBLAS was not called.");
+	if (has_peak)
+		note_unseen(table, request, &rows);
 	if (has_peak)
 		table_note(table, NOTE_INFERRED,
 			   "A peak is what NVIDIA publishes for the compute capability, times multiprocessors and highest clock of the "
