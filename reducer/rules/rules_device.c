@@ -5,9 +5,9 @@
  * Rule: see rules.h. The parts of a step do not overlap, so each of these speaks about time that no other one claims.
  */
 #include "reducer/rules/rule.h"
+#include "reducer/tables/busy.h"
 #include "reducer/tables/rare_rows.h"
 
-#define MOSTLY 0.75 /* of the busy processors: then it was this program, or the others, that had them */
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
 #define PINNED_PART 0.9 /* of the bytes, from which on the rest is no matter */
@@ -297,10 +297,10 @@ static void put_who(struct finding *finding, const struct rule_facts *facts)
 	}
 	text_format(&finding->remedy, "Of the processor time that the machine spent meanwhile this program had %.0f %%: ",
 		    rule_percent(own, all));
-	if (own >= MOSTLY * all)
+	if (own >= BUSY_MOSTLY * all)
 		text_string(&finding->remedy, "its own threads are more than there are processors for (loader workers, OMP_NUM_THREADS): "
 					      "-t host_usage tells which ran.");
-	else if (own <= (1 - MOSTLY) * all)
+	else if (own <= (1 - BUSY_MOSTLY) * all)
 		text_string(&finding->remedy, "other programs ran instead of it.");
 	else
 		text_string(&finding->remedy, "other programs ran, or more threads of its own than there were processors for (loader "

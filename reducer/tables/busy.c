@@ -92,8 +92,8 @@ static struct busy_sum sum_of(const struct points *points, const struct stretch 
 				 steps_between(stretch, stretch->from, stretch->to)};
 }
 
-/* Between the readings around the steps, or the nearest that there are; negative = not known. */
-static double share_of(const struct points *points, const struct stretch *stretch)
+/* Between the readings around the steps, or the nearest that there are, *between; negative = not known. */
+static double share_of(const struct points *points, const struct stretch *stretch, struct stretch *between)
 {
 	const struct point *first = NULL, *last = NULL;
 
@@ -107,6 +107,7 @@ static double share_of(const struct points *points, const struct stretch *stretc
 	}
 	if (!first || last->time_ns <= first->time_ns || first->time_ns >= stretch->to || last->time_ns <= stretch->from)
 		return -1;
+	*between = (struct stretch){.from = first->time_ns, .to = last->time_ns};
 	return (last->value - first->value) / (double)(last->time_ns - first->time_ns);
 }
 
@@ -157,6 +158,7 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	const struct process *process = &run->processes[index];
 	const struct thread *marks = process_thread(process, serial);
 	struct points cpu = {0}, delay = {0};
+	struct stretch between = {0};
 	double share;
 
 	points_of_cpu(&cpu, process);
@@ -164,10 +166,16 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	bool is_known = !process->unseen_count; /* else there were steps outside of windows, and nobody knows how many */
 	add(&busy->cpu, is_known ? sum_of(&cpu, stretch) : (struct busy_sum){0}, is_first);
 	add(&busy->delay, marks && is_known ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
-	share = share_of(&delay, stretch);
+	share = share_of(&delay, stretch, &between);
 	if (share > busy->share) {
+		struct busy_machine machine;
 		busy->share = share;
 		busy->process = index;
+		busy->stretch_ns = (double)(stretch->to - stretch->from);
+		busy->between_ns = (double)(between.to - between.from);
+		busy->own = busy_machine_find(&machine, run, index, between.from, between.to) && machine.all_ns > 0
+				    ? machine.own_ns / machine.all_ns
+				    : -1;
 	}
 	free(cpu.items);
 	free(delay.items);

@@ -11,6 +11,8 @@
 
 #include "reducer/tables/step_values.h"
 
+#define BUSY_MOSTLY 0.75 /* of the busy processors: then it was this program, or the others, that had them */
+
 /* A total over a stretch of time that holds so many judged steps; added up over processes. steps 0: not known. */
 struct busy_sum {
 	double all_ns, part_ns, steps;
@@ -22,6 +24,8 @@ struct busy {
 	double share; /* of the time around the steps, waited for a processor: also where the readings are too few for `delay`, and
 		       * without steps by a process's first thread; negative = not known. Of several processes the largest */
 	size_t process; /* whose share that is, by its place in the run */
+	double stretch_ns, between_ns; /* of its steps, and between the readings that its share is by: these may lie far outside */
+	double own;	/* of what the machine's processors ran between them, the run's own part; negative = not known */
 };
 
 /* From the first judged step of each process to its last one, or of that time what lies between readings. */

@@ -18,6 +18,7 @@
 #define LONG_SHARE 0.1	 /* of their time */
 #define LONG_PART 0.5	 /* of its time one thing */
 #define COPY_TO_HOST 2	 /* device_copy.kind */
+#define OUTSIDE_MOST 0.25 /* of the time of the steps: what their readings may hold beside it unsaid */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
 uint64_t verdict_time_without_devices(const struct step_rows *rows)
@@ -48,7 +49,11 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 		    is_whole ? "the first thread" : "their thread");
 	if (rows->processes > 1)
 		text_format(sentence, " in process %s, which waited most,", request->run->processes[busy->process].called);
-	text_format(sentence, " waited for a processor %.0f %% of the time: other work had them.", 100 * busy->share);
+	text_format(sentence, " waited for a processor %.0f %% of the time", 100 * busy->share);
+	if (busy->between_ns > (1 + OUTSIDE_MOST) * busy->stretch_ns)
+		text_format(sentence, " (by the readings around these %.2f s, %.2f s apart)", busy->stretch_ns / 1e9,
+			    busy->between_ns / 1e9);
+	text_format(sentence, ": %s had them.", busy->own >= BUSY_MOSTLY ? "other threads and processes of this run" : "other work");
 }
 
 /* The process that the report is headed by. */

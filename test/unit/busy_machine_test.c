@@ -159,6 +159,13 @@ static void of_several_processes_it_is_said_whose_wait_it_was(void **state)
 	assert_string_equal(text.bytes, "From the first step to the last their thread waited for a processor 40 % of the time: other work "
 					"had them.");
 	text_clear(&text);
+	busy.stretch_ns = 3e8;
+	busy.between_ns = 1.2e9;
+	busy.own = 0.8;
+	verdict_say_waited(&text, "From", &rows, &request, &busy);
+	assert_string_equal(text.bytes, "From the first step to the last their thread waited for a processor 40 % of the time (by the "
+					"readings around these 0.30 s, 1.20 s apart): other threads and processes of this run had them.");
+	text_clear(&text);
 	busy.share = 0.01;
 	verdict_say_waited(&text, "From", &rows, &request, &busy);
 	assert_int_equal(text.length, 0);
