@@ -73,5 +73,7 @@ bool input_is_data(const char *path);  /* files as above, pipes, sockets */
 /* PyTorch's ops that put samples together to a batch. By name: an inference. */
 bool input_is_collate(const char *name);
 bool input_is_pinning(const char *name);
+/* One that lies in another one of these, whose time holds its. */
+bool input_is_in_pinning(const char *name);
 
 #endif

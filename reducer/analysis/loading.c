@@ -162,6 +162,7 @@ static void take_loader(struct loading *loading, const struct span *span, uint32
 {
 	struct loading_pass *pass = loading->pass;
 	uint64_t inside = 0;
+	bool has_workers = strstr(span->name, "MultiProcessing") != NULL;
 
 	for (size_t i = 0; i < pass->pending_count; i++) {
 		const struct pending *item = &pass->pending[i];
@@ -183,10 +184,11 @@ static void take_loader(struct loading *loading, const struct span *span, uint32
 	if (pass->dropped && pass->dropped_ns >= span->start_ns)
 		own(loading)->forgotten += pass->dropped;
 	pass->dropped = 0;
-	own(loading)->has_workers |= strstr(span->name, "MultiProcessing") != NULL;
+	own(loading)->has_workers |= has_workers;
 	take_starts(loading, span);
 	add(loading, LOADING_LOADER, span->duration_ns, 0);
-	add_op(loading, word, INPUT_PREPROCESSING, span->duration_ns,
+	/* What workers make it for is theirs: here it waits for them. */
+	add_op(loading, word, has_workers ? INPUT_OTHER : INPUT_PREPROCESSING, span->duration_ns,
 	       span->duration_ns > inside ? span->duration_ns - inside : 0);
 }
 
@@ -226,7 +228,8 @@ static void take_named(struct loading *loading, const struct span *span)
 		return;
 	}
 	if (name_read(pass, word)->is_pinning) {
-		add(loading, LOADING_PINNING, span->duration_ns, 0);
+		if (!input_is_in_pinning(span->name))
+			add(loading, LOADING_PINNING, span->duration_ns, 0);
 		add_op(loading, word, INPUT_ENQUEUE, span->duration_ns, span->self_ns);
 	} else if (span->what == SPAN_OP && span->thread == pass->step_thread) {
 		remember(loading, span, word, INPUT_PREPROCESSING);
