@@ -119,9 +119,8 @@ static void note_basis(struct table *table, const struct compared *compared)
 			   "Of the time of the steps their thread waited for a processor %.1f %% before and %.1f %% now%s.",
 			   100 * before, 100 * after,
 			   before >= VERDICT_BUSY || after >= VERDICT_BUSY
-				   ? ": the machine was busy, and a time that grew is not called longer unless what the steps "
-				     "needed without "
-				     "that wait grew as well"
+				   ? ": the machine was busy, and a time is not called longer or shorter unless what the steps "
+				     "needed without that wait is so as well"
 				   : "");
 	else
 		table_note(table, NOTE_MISSING,

@@ -92,13 +92,19 @@ static bool is_busy(const struct compared *compared, const struct figure *figure
 	return figure->nature == FIGURE_WALL && busiest(compared) >= VERDICT_BUSY;
 }
 
-/* Did that grow as well, for sure? Where that is only taken so, the time must itself have grown by as much: it may be any part. */
-static bool is_own(const struct compared *compared, struct interval grown)
+/*
+ * Did what the steps need of themselves change the same way, for sure? Where that is only taken so, the time must itself have changed by as
+ * much: it may be any part.
+ */
+static bool is_own(const struct compared *compared, struct interval change)
 {
 	struct interval undelayed = own_interval(compared, "step_undelayed"), cpu = own_interval(compared, FIGURES_CPU);
 
-	return (undelayed.is_known && undelayed.low > 0) ||
-	       (cpu.is_known && cpu.low > 0 && (!cpu.is_taken || grown.low > FIGURES_CPU_APART - 1));
+	if (change.low > 0)
+		return (undelayed.is_known && undelayed.low > 0) ||
+		       (cpu.is_known && cpu.low > 0 && (!cpu.is_taken || change.low > FIGURES_CPU_APART - 1));
+	return (undelayed.is_known && undelayed.high < 0) ||
+	       (cpu.is_known && cpu.high < 0 && (!cpu.is_taken || change.high < 1 / FIGURES_CPU_APART - 1));
 }
 
 /* Of one run a side a time says nothing unless it is known that the machine was not busy: nothing else tells the two apart. */
@@ -136,7 +142,7 @@ struct verdict verdict_find(const struct compared *compared, const struct figure
 	if (!verdict.interval.is_known)
 		return verdict;
 	verdict.kind = verdict.interval.low > 0 ? VERDICT_MORE : verdict.interval.high < 0 ? VERDICT_LESS : VERDICT_EQUAL;
-	if (verdict.kind == VERDICT_MORE && is_busy(compared, after) && !is_own(compared, verdict.interval))
+	if (verdict.kind != VERDICT_EQUAL && is_busy(compared, after) && !is_own(compared, verdict.interval))
 		verdict.kind = VERDICT_BUSIER;
 	return verdict;
 }
@@ -229,5 +235,5 @@ void verdict_put_basis(struct text *text, const struct verdict *verdict, const s
 	if (verdict->kind == VERDICT_MORE && is_busy(compared, after))
 		put_own(text, compared);
 	if (verdict->kind == VERDICT_BUSIER)
-		text_string(text, "; without that wait it is not longer for sure");
+		text_format(text, "; without that wait it is not %s for sure", verdict->interval.low > 0 ? "longer" : "shorter");
 }

@@ -3,8 +3,8 @@
  * Whether a figure of the newer runs differs from the older ones' by more than either varies, and why that cannot be told.
  *
  * Rule: no certainty that the runs do not give. Of several runs a side a run is one value; of one run a side the stretches of it
- * are, which know nothing of how runs differ from each other; where the machine kept the steps waiting, a time that grew is
- * believed only if what the steps needed without that wait grew too.
+ * are, which know nothing of how runs differ from each other; where the machine kept the steps waiting, a time that changed is
+ * believed only if what the steps needed without that wait changed too.
  */
 #ifndef REDUCER_COMPARISON_VERDICT_H
 #define REDUCER_COMPARISON_VERDICT_H
@@ -27,7 +27,7 @@ void compared_free(struct compared *compared);
 enum verdict_kind {
 	VERDICT_NONE,	/* not asked: a count or a size of one run a side is what it is */
 	VERDICT_FEW,	/* too few runs or steps */
-	VERDICT_BUSIER, /* more, but that may be the machine */
+	VERDICT_BUSIER, /* more or less, but that may be the machine */
 	VERDICT_EQUAL,	/* no difference to tell */
 	VERDICT_MORE,
 	VERDICT_LESS,

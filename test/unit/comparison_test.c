@@ -231,6 +231,26 @@ static void a_busy_machine_is_no_slower_program(void **state)
 	figure_limits_free(&limits);
 }
 
+/* Nor is one that is less busy a faster program: times that fell by a third, with and without an own figure that says so too. */
+static void a_machine_less_busy_is_no_faster_program(void **state)
+{
+	struct figure old[2], new[2];
+	double before[] = {150, 151, 152, 153}, after[] = {100, 101, 102, 103}, own[] = {90, 91, 90, 91}, fallen[] = {60, 61, 62, 60};
+	struct compared compared;
+
+	(void)state;
+	old[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 151.5, "", before, 4};
+	new[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 101.5, "", after, 4};
+	old[1] = new[1] = (struct figure){"step_undelayed", UNIT_NS, FIGURE_TIME, 90.5, "", own, 4};
+	compared = on_busy_machine(old, new, 2, 4, 0.38, 0.2);
+	assert_int_equal(verdict_find(&compared, &old[0], &new[0]).kind, VERDICT_BUSIER);
+	new[1].samples = fallen;
+	assert_int_equal(verdict_find(&compared, &old[0], &new[0]).kind, VERDICT_LESS);
+	new[1].samples = own;
+	compared = on_busy_machine(old, new, 2, 4, 0.04, 0.01);
+	assert_int_equal(verdict_find(&compared, &old[0], &new[0]).kind, VERDICT_LESS);
+}
+
 /* One run a side, of whose processor time there is one value: many times as much is no busy machine. */
 static void a_busy_machine_hides_no_program_many_times_slower(void **state)
 {
@@ -531,6 +551,7 @@ int main(void)
 		cmocka_unit_test(runs_that_vary_cannot_be_told),
 		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
+		cmocka_unit_test(a_machine_less_busy_is_no_faster_program),
 		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
 		cmocka_unit_test(what_is_just_allowed_is_kept),
 		cmocka_unit_test(limits_are_judged),
