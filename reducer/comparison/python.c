@@ -4,11 +4,13 @@
  *
  * Rule: by function and file (wherever it lies), for lines move from one version to the next; a function has the time of the libraries
  * that it calls. All are estimates by looks (tables/python_looks.h): what differs by less than twice its standard error is not
- * called different.
+ * called different, nor what may be the wait for a processor alone, of which no look tells in what function it was.
  */
 #include "reducer/comparison/figures.h"
 #include "reducer/comparison/join.h"
 #include "reducer/comparison/moved.h"
+#include "reducer/comparison/verdict.h"
+#include "reducer/tables/busy.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 
@@ -28,10 +30,32 @@ static const struct table_column columns[] = {
 			"after - before; what was not seen in a run counts as 0"},
 	[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"},
 	[ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"},
-	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "slower, faster, or no difference to tell (by the looks)"},
+	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0,
+		     "slower, faster, no difference to tell (by the looks), or cannot tell: busy (it may be the wait for a processor)"},
 };
 
 enum { VALUE_NS, VALUE_ERROR };
+
+/* How long of a step (without steps of all) the thread that counts waited for a processor; 0 where that is little or not known. */
+static double delay_of(const struct request *request, bool has_steps)
+{
+	struct step_rows rows;
+	struct busy busy;
+	double all = 0;
+
+	step_rows_find(&rows, request);
+	busy = busy_find(&rows, request);
+	for (size_t i = 0; i < rows.count; i++)
+		all += step_rows_judges(&rows, i) ? (double)rows.items[i]->total_ns : 0;
+	all = has_steps && rows.judged_count ? all / (double)rows.judged_count : busy.stretch_ns;
+	step_rows_free(&rows);
+	return busy.share >= VERDICT_BUSY ? busy.share * all : 0;
+}
+
+/* What of a step the sides' threads waited for a processor. */
+struct delays {
+	double before, after;
+};
 
 static double difference(const struct join_row *row, const struct figures_basis *basis)
 {
@@ -45,7 +69,7 @@ static int by_difference(const void *a, const void *b, void *context)
 	return one > other ? -1 : one < other;
 }
 
-static void put_row(struct table *table, const struct join_row *row, const struct figures_basis *basis)
+static void put_row(struct table *table, const struct join_row *row, const struct figures_basis *basis, const struct delays *delays)
 {
 	double before = row->before.values[VALUE_NS] / basis->before, after = row->after.values[VALUE_NS] / basis->after;
 	double error = hypot(row->before.values[VALUE_ERROR] / basis->before, row->after.values[VALUE_ERROR] / basis->after);
@@ -62,7 +86,7 @@ static void put_row(struct table *table, const struct join_row *row, const struc
 	if (before > 0)
 		table_real(table, CHANGE, change / before);
 	table_integer(table, ERROR, llround(error));
-	table_string(table, VERDICT, fabs(change) <= 2 * error ? "no difference to tell" : change > 0 ? "slower" : "faster");
+	table_string(table, VERDICT, verdict_of_looks(change, error, change > 0 ? delays->after : delays->before));
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -74,6 +98,7 @@ static void fill(struct table *table, const struct request *request)
 	struct request after = figures_plain(request), before = figures_plain(request->base);
 	struct figures_basis basis = figures_basis(&before, &after);
 	struct join join;
+	struct delays delays;
 	size_t moved;
 
 	if (!python_looks_any(&before) || !python_looks_any(&after)) {
@@ -81,13 +106,14 @@ static void fill(struct table *table, const struct request *request)
 			   python_looks_any(&after) ? "older" : "newer");
 		return;
 	}
+	delays = (struct delays){delay_of(&before, basis.has_steps), delay_of(&after, basis.has_steps)};
 	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
 	moved = moved_join(&join);
 	if (join.count)
 		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
 	for (size_t i = 0; i < join.count; i++)
 		if (join.rows[i].before.values[VALUE_NS] > 0 || join.rows[i].after.values[VALUE_NS] > 0)
-			put_row(table, &join.rows[i], &basis);
+			put_row(table, &join.rows[i], &basis, &delays);
 	if (basis.has_steps)
 		table_note(table, NOTE_INFERRED, "Estimates by looks, of a step: %.0f in the older run, %.0f in the newer one.",
 			   basis.before, basis.after);
@@ -97,8 +123,14 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFERRED,
 			   "%zu function%s in files of the same name in another folder %s taken for the same: by the ends of their paths.",
 			   moved, moved == 1 ? "" : "s", moved == 1 ? "was" : "were");
-	table_note(table, NOTE_INFO,
-		   "Wall time, also that in which other work had the processors: comparison.times says how long that was.");
+	if (delays.before > 0 || delays.after > 0)
+		table_note(table, NOTE_INFERRED,
+			   "Wall time, also that in which other work had the processors: %.2f ms of %s before, %.2f ms now. No look tells "
+			   "in which function that was: what differs by less is not called slower or faster.",
+			   delays.before / 1e6, basis.has_steps ? "a step" : "the run", delays.after / 1e6);
+	else
+		table_note(table, NOTE_INFO,
+			   "Wall time, also that in which other work had the processors: comparison.times says how long that was.");
 	join_free(&join);
 }
 

@@ -2,6 +2,7 @@
 /* What may be said of a difference. See verdict.h. */
 #include "reducer/comparison/verdict.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,15 @@ const char *verdict_word(enum verdict_kind kind, enum table_unit unit)
 	default:
 		return NULL;
 	}
+}
+
+const char *verdict_of_looks(double change, double error, double waited)
+{
+	if (fabs(change) <= 2 * error)
+		return verdict_word(VERDICT_EQUAL, UNIT_NS);
+	if (fabs(change) <= 2 * error + waited)
+		return verdict_word(VERDICT_BUSIER, UNIT_NS);
+	return change > 0 ? "slower" : "faster";
 }
 
 static bool is_of_one(const struct compared *compared)

@@ -47,6 +47,11 @@ bool verdict_is_beyond(const struct compared *compared, const struct verdict *ve
 bool verdict_is_within(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share);
 /* "longer" of a time, "more" of anything else, ...; NULL of VERDICT_NONE. */
 const char *verdict_word(enum verdict_kind kind, enum table_unit unit);
+/*
+ * Of a time by looks that differs by `change` with a standard error: `waited` is how long the side that took longer waited for a processor,
+ * of which no look tells where that was.
+ */
+const char *verdict_of_looks(double change, double error, double waited);
 /* Appends what the verdict rests on, or why there is none: part of a sentence. */
 void verdict_put_basis(struct text *text, const struct verdict *verdict, const struct compared *compared,
 		       const struct figure *before, const struct figure *after);

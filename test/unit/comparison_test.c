@@ -251,6 +251,17 @@ static void a_machine_less_busy_is_no_faster_program(void **state)
 	assert_int_equal(verdict_find(&compared, &old[0], &new[0]).kind, VERDICT_LESS);
 }
 
+/* By looks a function's wait for a processor is as good as its work: 4.3 ms less, of a step that waited 9.8 ms before. */
+static void what_may_be_a_wait_is_no_slower_function(void **state)
+{
+	(void)state;
+	assert_string_equal(verdict_of_looks(-4.3, 1.4, 9.8), "cannot tell: busy");
+	assert_string_equal(verdict_of_looks(4.3, 1.4, 9.8), "cannot tell: busy");
+	assert_string_equal(verdict_of_looks(-2.7, 1.4, 9.8), "no difference to tell");
+	assert_string_equal(verdict_of_looks(-4.3, 1.4, 0), "faster");
+	assert_string_equal(verdict_of_looks(4.3, 1.4, 1), "slower");
+}
+
 /* One run a side, of whose processor time there is one value: many times as much is no busy machine. */
 static void a_busy_machine_hides_no_program_many_times_slower(void **state)
 {
@@ -552,6 +563,7 @@ int main(void)
 		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
 		cmocka_unit_test(a_machine_less_busy_is_no_faster_program),
+		cmocka_unit_test(what_may_be_a_wait_is_no_slower_function),
 		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
 		cmocka_unit_test(what_is_just_allowed_is_kept),
 		cmocka_unit_test(limits_are_judged),
