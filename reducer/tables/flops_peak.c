@@ -4,6 +4,7 @@
 
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/work.h"
+#include "reducer/tables/steps_ahead.h"
 
 #include <string.h>
 
@@ -113,33 +114,6 @@ static double mixed_peak(const struct flops_use *use)
 	return seconds > 0 ? (double)use->all / seconds : 0;
 }
 
-/*
- * How much later devices were done with what the judged steps launched than the last of these ended, beyond how late they began with
- * it. Steps that wait for nothing launch faster than devices work.
- */
-static uint64_t late_of(const struct step_rows *rows, size_t process)
-{
-	const struct step_row *first = NULL;
-	int64_t end_ns = INT64_MIN, done_ns = TIME_UNKNOWN, began_ns;
-
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct step_row *row = rows->items[i];
-		const struct step_edges *work = &row->edges[EDGES_DEVICE];
-		if (row->process != process || !step_rows_judges(rows, i))
-			continue;
-		if (!first || row->start_ns < first->start_ns)
-			first = row;
-		end_ns = row->start_ns + (int64_t)row->total_ns > end_ns ? row->start_ns + (int64_t)row->total_ns : end_ns;
-		done_ns = work->forward_ns > done_ns ? work->forward_ns : done_ns; /* TIME_UNKNOWN is before all */
-		done_ns = work->backward_ns > done_ns ? work->backward_ns : done_ns;
-	}
-	if (!first || done_ns <= end_ns)
-		return 0;
-	began_ns = first->edges[EDGES_DEVICE].forward_ns;
-	began_ns = began_ns > first->start_ns ? began_ns - first->start_ns : 0;
-	return done_ns - end_ns > began_ns ? (uint64_t)(done_ns - end_ns - began_ns) : 0;
-}
-
 static void judge(struct flops_use *use, const struct step_rows *rows, size_t process)
 {
 	for (size_t i = 0; i < rows->count; i++) {
@@ -153,7 +127,7 @@ static void judge(struct flops_use *use, const struct step_rows *rows, size_t pr
 		for (size_t k = PART_COMPUTE_16; k <= PART_COMPUTE_UNKNOWN; k++)
 			use->judged_compute_ns += row->exposed_ns[k];
 	}
-	use->late_ns = late_of(rows, process);
+	use->late_ns = steps_ahead_ns(rows, process);
 	use->judged_ns += use->late_ns;
 	use->judged_compute_ns += use->late_ns;
 }

@@ -6,6 +6,7 @@
 #include "reducer/model/gpu.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_unusual.h"
+#include "reducer/tables/steps_ahead.h"
 #include "reducer/tables/steps_between.h"
 
 #include <inttypes.h>
@@ -414,13 +415,27 @@ static void note_tracing(struct table *table, const struct request *request, con
 			   count, count == 1 ? "" : "es");
 }
 
-/* Work of JAX that no step waited for. */
+static void note_ahead(struct table *table, const struct process *process, uint64_t ahead_ns)
+{
+	if (ahead_ns)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: its judged steps launched work faster than devices did it. These were at it for %.3f s more "
+			   "behind the last one: steps took longer than their times say. Reading a result now and then (loss.item()) "
+			   "shows how long.",
+			   process->called, (double)ahead_ns / 1e9);
+}
+
+/* Work of devices, or of JAX, that no step waited for. */
 static void note_awaited(struct table *table, const struct request *request, const struct step_rows *rows)
 {
 	for (size_t i = 0; i < rows->count && rows->kind == UNIT_STEP; i++) {
 		const struct process *process = &request->run->processes[rows->items[i]->process];
-		if ((i > 0 && rows->items[i - 1]->process == rows->items[i]->process) || process->awaited_to_ns <= process->awaited_from_ns)
+		if (i > 0 && rows->items[i - 1]->process == rows->items[i]->process)
 			continue;
+		if (process->awaited_to_ns <= process->awaited_from_ns) {
+			note_ahead(table, process, steps_ahead_much_ns(rows, rows->items[i]->process));
+			continue;
+		}
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: behind its last step it waited %.3f s in one call into XLA, for work that steps only "
 			   "dispatched: they took longer than their times say. Reading a result now and then (float(loss), "

@@ -7,6 +7,7 @@
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/steps_ahead.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -140,12 +141,18 @@ void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, co
 {
 	const struct process *process = &request->run->processes[rows->items[0]->process];
 	double took = (double)(process->awaited_to_ns - process->awaited_from_ns) / 1e9;
+	uint64_t ahead = rows->kind == UNIT_STEP ? steps_ahead_much_ns(rows, rows->items[0]->process) : 0;
 
 	if (rows->kind == UNIT_STEP && took > 0)
 		text_format(sentence,
 			    " But steps took longer than that: work that they only dispatched was waited for behind the last one, "
 			    "%.3f s.",
 			    took);
+	else if (ahead)
+		text_format(sentence,
+			    " But steps took longer than that: they only launched what devices were at for %.3f s more behind the last "
+			    "one.",
+			    (double)ahead / 1e9);
 }
 
 struct longest {
