@@ -8,7 +8,6 @@
  */
 #include "reducer/tables/busy.h"
 #include "reducer/tables/gpu_fault_say.h"
-#include "reducer/tables/growth.h"
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
@@ -16,6 +15,7 @@
 #include "reducer/tables/standstill.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
+#include "reducer/tables/verdict_lives.h"
 #include "reducer/tables/verdict_steps.h"
 
 #include <math.h>
@@ -46,12 +46,8 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
 #define IDLE_FROM 0.1
-#define WHOLE_FROM_S 0.5 /* of a run without steps: less is over before its readings say much */
 #define LINE_FROM 5.0 /* percent of the time that make a line of Python worth naming */
-#define NS_PER_MINUTE 6e10
-#define MINUTES_LEAST 2.0 /* that memory lasts: a shorter time is over when it is read */
-#define MINUTES_AN_HOUR 60.0
-#define MINUTES_OF_HOURS 180.0 /* from here on told in hours */
+#define MAIN_FROM 50.0 /* percent of 'other' from which nothing else can be the first thing to say */
 #define HOST_FROM 50.0 /* percent that devices rest because of the host: then that is what to say first */
 #define WITHOUT_FROM 0.05 /* of the judged time: of processes without devices, see devices.is_of_some */
 #define PART_FROM 1.0  /* percent of a part of that that is worth naming */
@@ -136,13 +132,16 @@ static enum level level_of(const struct area *area, double percent)
 	return percent >= area->moderate ? LEVEL_MODERATE : LEVEL_NONE;
 }
 
-/* Than the worst so far: by level, then share. What nobody recorded, the last of them, only where it is the larger part, too. */
+/* Than the worst so far: by level, then share. What nobody recorded, the last of them, only where it is the larger part, too, and of
+ * the same level only where it is most of the time: what has a name has a remedy. */
 static bool is_worse(const struct judged *judged, size_t area)
 {
 	enum level level = judged->levels[area], worst = judged->levels[judged->worst];
 	bool is_larger = judged->percent[area] > judged->percent[judged->worst], is_other = areas[area].value == VALUE_OTHER;
 
-	return level > worst ? is_larger || !is_other : level == worst && is_larger && !is_other;
+	if (level == worst)
+		return is_larger && (!is_other || judged->percent[area] >= MAIN_FROM);
+	return level > worst && (is_larger || !is_other);
 }
 
 static struct judged judge(const struct step_rows *rows, uint64_t all)
@@ -265,16 +264,6 @@ static bool put_rare(struct text *sentence, const struct step_rows *rows, const 
 	return percent >= RARE_FROM;
 }
 
-static void put_grew(struct text *sentence, const struct request *request, const struct growth *growth)
-{
-	text_format(sentence, " Live memory of %s", growth->account->allocator);
-	if (request->run->process_count > 1)
-		text_format(sentence, " in process %s", request->run->processes[growth->process].called);
-	text_string(sentence, " grew all the while, by ");
-	text_size(sentence, (int64_t)growth->bytes);
-	text_string(sentence, " at least");
-}
-
 /* What may matter more than the parts of the time: few steps, no free processor, memory that grows without end. */
 static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
 			uint64_t all, bool has_waited)
@@ -297,7 +286,7 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 	growth = growth_find(request, from, to);
 	if (growth.account == NULL || growth.percent < GROWTH_PERCENT || growth.bytes < GROWTH_BYTES)
 		return;
-	put_grew(sentence, request, &growth);
+	verdict_say_grew(sentence, request, &growth);
 	text_string(sentence, " (-t recommendations).");
 }
 
@@ -365,6 +354,24 @@ static const char *put_host_bound(struct text *sentence, const struct judged *ju
 	return parts[0].next;
 }
 
+/* Of what nobody recorded and the worst of what has a name the one that was not said, where it is high or larger. */
+static void put_second(struct text *sentence, const struct judged *judged, const struct devices *devices)
+{
+	size_t second = AREAS - 1; /* 'other' */
+
+	if (judged->worst == second) {
+		for (size_t a = 0; a < AREAS - 1; a++)
+			if (judged->levels[a] == LEVEL_HIGH && (second == judged->worst || judged->percent[a] > judged->percent[second]))
+				second = a;
+	} else if (judged->percent[second] <= judged->percent[judged->worst]) {
+		return;
+	}
+	if (second == judged->worst)
+		return;
+	text_format(sentence, "; %.1f %% of it ", judged->percent[second]);
+	put_what(sentence, &areas[second], devices);
+}
+
 /* What stands out, and how much computes. Returns the table to open next. */
 static const char *put_worst(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			     const struct request *request, const struct devices *devices, const char *time)
@@ -379,6 +386,7 @@ static const char *put_worst(struct text *sentence, const struct judged *judged,
 		text_format(sentence, "%s: %.1f %% of the %s ", judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
 			    judged->percent[judged->worst], time);
 		put_what(sentence, worst, devices);
+		put_second(sentence, judged, devices);
 	}
 	put_busy(sentence, judged, devices, time);
 	if (worst)
@@ -462,45 +470,6 @@ static void put_area(struct table *table, const struct area *area, double percen
 	text_free(&sentence);
 }
 
-/* Where nothing says what the time went into, the readings still tell whether it was computing. */
-static void put_whole(struct text *sentence, const struct request *request)
-{
-	struct busy_whole whole = busy_of_run(request);
-	double cpu = whole.user_s + whole.system_s;
-
-	if (!whole.has_use || whole.seconds < WHOLE_FROM_S)
-		return;
-	text_format(sentence, " In %.2f s %s used %.2f s of processor time, %.2f s of it in the kernel", whole.seconds,
-		    whole.processes == 1 ? "the process" : "the processes", cpu, whole.system_s);
-	if (whole.delay_s >= VERDICT_WAITED_FROM * whole.seconds)
-		text_format(sentence, "; threads that could have run waited for a processor at least %.2f s in all", whole.delay_s);
-	else if (cpu < IDLE_FROM * whole.seconds)
-		text_format(sentence, ": %s waited most of the time", whole.processes == 1 ? "it" : "they");
-	text_string(sentence, " (-t host_usage; -t io_stats has its reads).");
-}
-
-/* Without steps nothing tells data from a leak; that it never stopped growing, and how fast, is worth knowing of what runs for long. */
-static void put_growth(struct text *sentence, const struct request *request)
-{
-	struct growth growth = growth_of_lives(request);
-	double a_minute, minutes;
-
-	if (growth.account == NULL || growth.percent < GROWTH_PERCENT || growth.bytes < GROWTH_BYTES)
-		return;
-	a_minute = (double)growth.bytes / (double)growth.ns * NS_PER_MINUTE;
-	minutes = (double)growth.room_bytes / a_minute;
-	put_grew(sentence, request, &growth);
-	text_string(sentence, ", some ");
-	text_size(sentence, (int64_t)a_minute);
-	text_string(sentence, " a minute (-t memory.timeline; -t memory.sites).");
-	if (minutes < MINUTES_LEAST)
-		return;
-	text_string(sentence, " At that rate the ");
-	text_size(sentence, (int64_t)growth.room_bytes);
-	text_format(sentence, " that were still to be had last for about %.0f %s.",
-		    minutes < MINUTES_OF_HOURS ? minutes : minutes / MINUTES_AN_HOUR, minutes < MINUTES_OF_HOURS ? "minutes" : "hours");
-}
-
 static void put_unknown(struct table *table, const struct step_rows *rows, const struct request *request)
 {
 	struct text sentence = {0};
@@ -513,9 +482,9 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 		step_rows_say_none(&sentence, rows);
 		text_char(&sentence, '.');
 	}
-	put_whole(&sentence, request);
+	verdict_say_whole(&sentence, request);
 	python_looks_say(&sentence, request, -1, LINE_FROM);
-	put_growth(&sentence, request);
+	verdict_say_growth(&sentence, request);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");
