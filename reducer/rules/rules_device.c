@@ -34,6 +34,14 @@ static void say_graphs(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_graph_kernels);
 }
 
+/* Most copies read a few bytes back: no memory of the host's makes these cheaper. */
+static bool are_small_reads(const struct rule_facts *facts)
+{
+	double all = facts_value(facts, FACT_copies_in) + facts_value(facts, FACT_copies_out);
+
+	return all > 0 && facts_value(facts, FACT_small_reads) >= MOSTLY * all;
+}
+
 /* All calls that launch take less than half of that time: in the rest the host was in others that give a device work. */
 static void blame_copies(const struct rule_facts *facts, struct finding *finding, double share)
 {
@@ -41,12 +49,19 @@ static void blame_copies(const struct rule_facts *facts, struct finding *finding
 		    "In %.1f %% of the %s time the device waits while the host is in calls that start work, most of it in copies and "
 		    "sets: launches take at most %.1f %%.",
 		    share, rule_unit_word(facts), rule_percent(facts_value(facts, FACT_launch_ns), facts_value(facts, FACT_whole_ns)));
-	if (are_pinned(facts))
+	if (are_small_reads(facts)) {
+		text_format(&finding->remedy,
+			    "%.0f of %.0f copies read at most 64 bytes back, for which the host stops: read such values (.item(), loss, "
+			    "metrics) every n steps, or decide on the device.",
+			    facts_value(facts, FACT_small_reads), facts_value(facts, FACT_copies_in) + facts_value(facts, FACT_copies_out));
+		finding_prove(finding, facts, FACT_small_reads);
+	} else if (are_pinned(facts)) {
 		text_string(&finding->remedy, "These copies are of pinned memory: launch them ahead of the step, and join small ones.");
-	else
+	} else {
 		text_string(&finding->remedy,
 			    "Of pageable memory the host moves the bytes itself: copy from pinned memory (cudaMallocHost, "
 			    "pin_memory=True) with cudaMemcpyAsync, ahead of the step, and join small copies.");
+	}
 	text_string(&finding->remedy, " -t api_stats tells which calls take the time.");
 	finding_prove(finding, facts, FACT_launch_ns);
 }

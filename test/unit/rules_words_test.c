@@ -53,6 +53,30 @@ static void test_pinned_copies_and_graphs_are_known(void **state)
 	}
 }
 
+/* Where nearly all copies read a few bytes back it is these that are to be spared, not their memory to be pinned. */
+static void test_small_reads_are_no_matter_of_pinning(void **state)
+{
+	struct rule_facts facts;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct findings *findings;
+		const char *remedy;
+
+		healthy(&facts);
+		facts_set(&facts, FACT_split_launch, 0.4 * SECOND);
+		facts_set(&facts, FACT_launch_ns, 0.01 * SECOND);
+		facts_set(&facts, FACT_copies_in, 25);
+		facts_set(&facts, FACT_copies_out, 75);
+		facts_set(&facts, FACT_small_reads, i ? 75 : 74);
+		findings = findings_from(&facts, NULL);
+		remedy = finding_of(findings, "launch_bound")->remedy.bytes;
+		assert_int_equal(strstr(remedy, "75 of 100 copies read at most 64 bytes back") != NULL, i == 1);
+		assert_int_equal(strstr(remedy, "pin_memory") != NULL, i == 0);
+		findings_free(findings);
+	}
+}
+
 static void test_a_busy_machine_is_told_from_a_busy_program(void **state)
 {
 	static const struct {
@@ -85,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies_are_no_launches),
 		cmocka_unit_test(test_pinned_copies_and_graphs_are_known),
+		cmocka_unit_test(test_small_reads_are_no_matter_of_pinning),
 		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
 	};
 
