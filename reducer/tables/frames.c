@@ -417,7 +417,7 @@ bool frames_is_library(const char *file)
 
 bool frames_is_typed(const char *file)
 {
-	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
+	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0 || strncmp(file, "<ipython-input-", 15) == 0;
 }
 
 /* What CUDA does inside of a call is nobody's who looks for the asker: CUPTI calls us back from there, and our hook stands before it. */

@@ -41,6 +41,7 @@ struct walking {
 	/* Of the stack being walked. */
 	const struct look_sums *amounts;
 	bool is_innermost, has_own;
+	size_t typed; /* its innermost line of python -c or a prompt, where code that libraries generate is, too; SIZE_MAX = none */
 };
 
 bool python_looks_any(const struct request *request)
@@ -333,6 +334,8 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 		python_looks_add(&line->own, walking->amounts);
 		walking->has_own = true;
 	}
+	if (walking->typed == SIZE_MAX && frames_is_typed(frame->file))
+		walking->typed = number;
 	if (line->stack == walking->walked)
 		return;
 	line->stack = walking->walked;
@@ -349,8 +352,11 @@ static void walk_stack(void *context, size_t process, uint32_t stack, const stru
 	walking->amounts = sums;
 	walking->is_innermost = true;
 	walking->has_own = false;
+	walking->typed = SIZE_MAX;
 	walking->walked++;
 	frames_walk(walking->frames, process, stack, take_frame, walking);
+	if (!walking->has_own && walking->typed != SIZE_MAX)
+		python_looks_add(&walking->looks->list[walking->typed].own, sums);
 }
 
 static void gather(struct python_looks *looks, const struct request *request, const struct step_rows *judged)
