@@ -24,7 +24,7 @@ void tfp_python_held_tell(struct tfp_python_held *held, struct tfp_thread *self)
 		uint64_t now = tfp_now(), at = look->time + tfp_origin.ticks;
 		if (at <= found.from || at > found.to || look->time > now)
 			continue;
-		TFP_PUT(self, &self->lanes[0], now, python_held, .thread = look->thread, .stack = look->stack, .wall = look->wall, .cpu = look->cpu,
-			.before = now - look->time);
+		TFP_PUT(self, &self->lanes[0], now, python_held, .thread = look->thread, .stack = look->stack, .wall = look->wall,
+			.cpu = look->cpu, .before = now - look->time, .collecting = look->collecting);
 	}
 }

@@ -11,11 +11,12 @@
 
 #include "writer/stream.h"
 
-#define TFP_PYTHON_HELD 8192u /* 256 KiB; 80 s of one thread that runs, at a look each 10 ms */
+#define TFP_PYTHON_HELD 8192u /* 320 KiB; 80 s of one thread that runs, at a look each 10 ms */
 
 struct tfp_python_held_look {
 	uint64_t time, wall, cpu; /* as record python_time has them; time: ticks since origin */
 	uint32_t thread, stack;
+	uint8_t collecting;
 };
 
 struct tfp_python_held {

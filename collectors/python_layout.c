@@ -185,7 +185,7 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 	layout->text_compact = layout->text_ascii + 16; /* behind it: utf8_length, utf8 */
 	/* The three counters stand right before the flag `collecting`. */
 	layout->collections = words[table->gc] < OFFSET_MOST && words[table->collecting] < OFFSET_MOST
-				      ? (uint32_t)(words[table->gc] + words[table->collecting] - 72)
+				      ? (uint32_t)(words[table->gc] + words[table->collecting] - TFP_PYTHON_COLLECTIONS_BYTES)
 				      : NONE;
 	return measure(layout);
 }

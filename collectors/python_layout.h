@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define TFP_PYTHON_NONE UINT32_MAX /* this version has no such field */
+#define TFP_PYTHON_COLLECTIONS_BYTES 72u /* of the garbage collector's counters; its flag `collecting` lies behind them */
 
 /* How a code object says which instruction belongs to which line. */
 enum tfp_python_lines {

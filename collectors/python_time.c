@@ -40,7 +40,8 @@ struct watched {
 	struct tfp_thread *thread;
 	uint32_t serial; /* of the thread when it was found */
 	uint32_t round;  /* in which it was met last */
-	uint32_t stack;  /* where it was at the last look */
+	uint32_t stack;  /* where it was at the last look, */
+	uint8_t collecting; /* and whether the garbage collector ran then */
 	uint64_t looked, told, ran;
 	uint64_t cpu;    /* ns that it had used then, */
 	uint64_t untold; /* and of these in no record yet */
@@ -51,6 +52,7 @@ struct tfp_python_watch {
 	uint32_t round, count;
 	uint32_t unlooked; /* threads for which there is no room */
 	uint32_t good, doubtful; /* stacks */
+	uint8_t collecting; /* in this round: the interpreter's garbage collector runs */
 	uint64_t random;
 	uint64_t ran;      /* ticks: when some thread last ran, */
 	uint64_t due, gap; /* the next look, and the longest time between two */
@@ -242,15 +244,29 @@ static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
 	return count == 0 || stack ? stack : IN_DOUBT;
 }
 
+/* Whether the garbage collector runs: it has Python's lock, others that want to run Python code wait. 0 also where that is not known. */
+static uint8_t is_collecting(struct tfp_python_watch *watch, uintptr_t interpreter)
+{
+	const struct tfp_python_layout *layout = &known->layout;
+	uintptr_t base = layout->are_collections_global ? (uintptr_t)known->symbols.runtime : interpreter;
+	uint32_t flag;
+
+	if (layout->collections == TFP_PYTHON_NONE || !base ||
+	    tfp_python_copy(&watch->copies, base + layout->collections + TFP_PYTHON_COLLECTIONS_BYTES, &flag, sizeof flag))
+		return 0;
+	return flag == 1;
+}
+
 static void put(struct tfp_thread *self, struct watched *of, uint32_t stack, uint64_t until, uint64_t cpu)
 {
 	const struct tfp_python_watch *watch = tfp_state->python_watch;
-	const struct tfp_python_held_look look = {until, until - of->told, cpu, of->serial, stack};
+	const struct tfp_python_held_look look = {until, until - of->told, cpu, of->serial, stack, of->collecting};
 
 	if (watch->is_holding)
 		tfp_python_hold(watch->held, &look);
 	else
-		TFP_PUT(self, &self->lanes[0], tfp_now(), python_time, .thread = look.thread, .stack = stack, .wall = look.wall, .cpu = cpu);
+		TFP_PUT(self, &self->lanes[0], tfp_now(), python_time, .thread = look.thread, .stack = stack, .wall = look.wall, .cpu = cpu,
+			.collecting = look.collecting);
 	of->told = until;
 }
 
@@ -267,6 +283,7 @@ static void begin(struct tfp_python_watch *watch, struct watched *of)
 	of->looked = of->told = of->ran = tfp_now();
 	of->cpu = tfp_clock_thread_ns(of->thread->tid);
 	of->untold = 0;
+	of->collecting = watch->collecting;
 	of->stack = read_stack(watch, of->state);
 }
 
@@ -285,6 +302,7 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 	}
 	if (!used) {
 		of->looked = now;
+		of->collecting = watch->collecting;
 		if (now - of->ran < ms_ticks(IDLE_AFTER_MS) || now - of->told >= ms_ticks(IDLE_MS))
 			put(self, of, of->stack, now, 0);
 		return;
@@ -297,6 +315,7 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 	of->untold += used;
 	of->cpu = cpu;
 	of->stack = stack;
+	of->collecting = watch->collecting;
 	of->looked = now;
 	put(self, of, stack, now, runs ? of->untold : 0);
 	of->untold = runs ? 0 : of->untold;
@@ -432,6 +451,7 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 		return;
 	}
 	watch->round++;
+	watch->collecting = is_collecting(watch, interpreter);
 	if (walk_all(watch, self, interpreter)) /* else who was not met may be there, and is looked at the next time */
 		forget_ended(watch, self);
 	if (watch->unlooked)

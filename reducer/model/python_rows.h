@@ -45,7 +45,8 @@ struct python_look {
 	uint32_t thread;	  /* serial */
 	uint32_t stack;		  /* Python's; 0 = it was in no Python code */
 	uint32_t cpu_stack;	  /* the same of cpu_ns: where one look stands for several it may be another one's, */
-	uint32_t count;		  /* looks that it stands for */
+	uint32_t count : 31;	  /* looks that it stands for */
+	uint32_t is_collecting : 1; /* then the garbage collector ran, in this thread or another one of the interpreter's */
 	int64_t cpu_time_ns;	  /* as cpu_stack */
 };
 
@@ -58,6 +59,7 @@ struct python_rows {
 	struct python_look *held; /* those within slow steps outside of windows; in no order */
 	size_t held_count;
 	uint64_t held_beyond; /* that found no room among them */
+	int knows_collecting; /* looks say whether the garbage collector ran: those of an older library do not */
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
 	uint32_t pair_first; /* 0 = there are no pairs */

@@ -88,9 +88,11 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 	if (looks == NULL)
 		return;
 	rows->looks = looks;
+	rows->knows_collecting = fields[4] >= 0;
 	looks[rows->look_count++] = (struct python_look){.time_ns = (int64_t)batch->times[i],
 							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
 							  .count = 1,
+							  .is_collecting = batch_value(batch, i, fields[4]) == 1,
 							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
 							  .wall_ns = batch_value(batch, i, fields[2]),
 							  .cpu_ns = batch_value(batch, i, fields[3]),
@@ -122,12 +124,13 @@ static void take_held(void *state, size_t stream, const struct batch *batch, siz
 							 .wall_ns = batch_value(batch, i, fields[2]),
 							 .cpu_ns = batch_value(batch, i, fields[3]),
 							 .cpu_stack = stack,
+							 .is_collecting = batch_value(batch, i, fields[5]) != 0,
 							 .cpu_time_ns = time};
 }
 
 static const struct scan_record records[] = {
-	{"python_time", take_look, NULL, {"thread", "stack", "wall", "cpu"}},
-	{"python_held", take_held, NULL, {"thread", "stack", "wall", "cpu", "before"}},
+	{"python_time", take_look, NULL, {"thread", "stack", "wall", "cpu", "collecting"}},
+	{"python_held", take_held, NULL, {"thread", "stack", "wall", "cpu", "before", "collecting"}},
 };
 
 static void *begin(struct scan *scan)

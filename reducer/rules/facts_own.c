@@ -339,6 +339,7 @@ void facts_gather_own(struct rule_facts *facts, const struct request *request)
 	facts_gather_libraries(facts, request);
 	facts_gather_failure(facts, request);
 	facts_gather_memory(facts, request);
+	facts_gather_python(facts, request);
 	facts_gather_tables(facts, request);
 	facts_gather_flops(facts, request);
 }

@@ -347,6 +347,26 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 	finding_gain(finding, facts, delay, "the thread always runs at once");
 }
 
+void rule_garbage_collection(const struct rule_facts *facts, struct finding *finding)
+{
+	double whole = facts_value(facts, FACT_step_time_ns);
+	const char *place = facts->facts[FACT_collecting_ns].label;
+
+	if (!finding_needs(finding, whole > 0, "no steps were recorded") ||
+	    !finding_needs(finding, facts_known(facts, FACT_collecting_percent), "no looks at Python code were taken in the steps"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_collecting_percent));
+	text_format(&finding->title, "In %.1f %% of the step time Python's garbage collector ran.", finding->measured);
+	if (place[0])
+		text_format(&finding->title, " Most of that was in %s.", place);
+	text_string(&finding->remedy,
+		    "It looks through all objects that live, so it is dear where many stay: gc.freeze() once these are made, then rarer, "
+		    "by gc.set_threshold() or gc.disable() and gc.collect() each so many steps; and no gc.collect() in each step. "
+		    "tfprof.watch_gc() records each pause.");
+	finding_prove(finding, facts, FACT_collecting_ns);
+	finding_gain(finding, facts, finding->measured / 100 * whole, "it does not run within steps");
+}
+
 void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 {
 	double rare = facts_value(facts, FACT_rare_ns), whole = facts_value(facts, FACT_step_time_ns);

@@ -41,6 +41,7 @@ static const struct table_column columns[] = {
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
 #define RARE_FROM 10.0 /* percent: rule rare_work has the same */
+#define COLLECTING_FROM 10.0 /* percent of the time */
 #define PAUSES_FROM 0.1 /* likewise of steps that paused */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
@@ -416,6 +417,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
 		python_looks_say_aside(&sentence, request);
 	}
+	python_looks_say_collecting(&sentence, request, COLLECTING_FROM);
 	has_waited = put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all, has_waited);

@@ -63,6 +63,8 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->cpu_ns += more->cpu_ns;
 	to->between_ns += more->between_ns;
 	to->between_looks += more->between_looks;
+	to->collecting_ns += more->collecting_ns;
+	to->collecting_step_ns += more->collecting_step_ns;
 	to->ran_ns += more->ran_ns;
 	to->aside_ns += more->aside_ns;
 }
@@ -188,6 +190,8 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 			.other_ns = is_marked ? 0 : in_step,
 			.between_ns = is_in_none ? wall : 0,
 			.between_looks = is_in_none ? count : 0,
+			.collecting_ns = look->is_collecting ? wall : 0,
+			.collecting_step_ns = look->is_collecting ? in_step : 0,
 		};
 		gathering->looks->step_looks += step ? count : 0;
 		take_sums(gathering, look->stack, &more);

@@ -20,6 +20,7 @@ struct look_sums {
 	double time_square, step_square; /* sums of squares of what each look stands for: the variances of the two times below */
 	uint64_t time_ns, step_ns, other_ns, cpu_ns; /* other: within steps, in none of their parts but 'other' */
 	uint64_t between_ns, between_looks; /* from the first step to the last, in none, judged or not */
+	uint64_t collecting_ns, collecting_step_ns; /* of time_ns and step_ns, while the garbage collector ran */
 	uint64_t ran_ns, aside_ns; /* processor time within steps: of the threads whose wall time counts, of other ones beside them */
 };
 
@@ -79,6 +80,12 @@ static inline uint64_t python_looks_judged(const struct python_looks *looks, con
 	return looks->has_steps ? of->step_ns : of->time_ns;
 }
 
+/* Of that, while the garbage collector ran. */
+static inline uint64_t python_looks_judged_collecting(const struct python_looks *looks, const struct look_sums *of)
+{
+	return looks->has_steps ? of->collecting_step_ns : of->collecting_ns;
+}
+
 /* What shares are of, with what was not looked at. */
 static inline uint64_t python_looks_whole(const struct python_looks *looks)
 {
@@ -115,6 +122,18 @@ void python_looks_say_between(struct text *sentence, const struct request *reque
  * the latter did: of Python code one thread runs at a time.
  */
 void python_looks_say_aside(struct text *sentence, const struct request *request);
+
+/* Whether looks of a wanted process say when the garbage collector ran. */
+bool python_looks_know_collecting(const struct request *request);
+
+/*
+ * How much of the judged time (python_looks_judged) the garbage collector ran, in percent; -1 where too few looks say so. Appends the line
+ * of the program's own that most of it was in, "f (train.py:41)". What a step thread waits for another one's collection counts.
+ */
+double python_looks_collecting(const struct request *request, uint64_t *ns, struct text *place);
+
+/* A sentence, begun with a blank, on that, where it is `least` percent. */
+void python_looks_say_collecting(struct text *sentence, const struct request *request, double least);
 
 /* The standard error of that: of a sum of looks each of which might as well have found another line. */
 static inline double python_looks_error(const struct python_looks *looks, const struct look_sums *of)

@@ -172,7 +172,7 @@ static void note_collections(struct table *table, const struct process *process)
 	table_note(table, NOTE_INFO,
 		   "Process %s: the garbage collector ran %" PRIu64 " times%s (generations 0, 1, 2: %" PRIu64 ", %" PRIu64 ", %" PRIu64
 		   ") and freed %" PRIu64 " objects, as far as its counters were read; how long it took CPython "
-		   "does not say: tfprof.watch_gc() in the script records each pause as a range.",
+		   "does not say: python_time.collecting_ns estimates it, tfprof.watch_gc() in the script records each pause as a range.",
 		   process->called, young + middle + full, process->is_fork ? " since it was forked" : "", young, middle, full,
 		   last->collected - first->collected);
 }

@@ -21,6 +21,7 @@ enum {
 	OWN_ERROR,
 	STEP_SELF,
 	STEP_TOTAL,
+	COLLECTING,
 	TIME_OWN,
 	TIME_SELF,
 	TIME_TOTAL,
@@ -50,6 +51,9 @@ static const struct table_column columns[] = {
 		       "stands for"},
 	[STEP_SELF] = {"step_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all"},
 	[STEP_TOTAL] = {"step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
+	[COLLECTING] = {"collecting_ns", "collecting", TABLE_INTEGER, UNIT_NS, 2,
+			 "of step_own_ns, without steps of time_own_ns, while Python's garbage collector ran, in this thread or another "
+			 "one that kept it from running; empty = the log does not say"},
 	[TIME_OWN] = {"time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
 		       "wall time of the whole run as far as it was looked at, in it and in the libraries that it called, running or "
 		       "waiting"},
@@ -72,7 +76,7 @@ static void put_sums(struct table *table, const struct python_looks *looks, cons
 	table_integer(table, cpu, (int64_t)of->cpu_ns);
 }
 
-static void add_row(struct table *table, const struct python_looks *looks, size_t number)
+static void add_row(struct table *table, const struct python_looks *looks, size_t number, bool knows_collecting)
 {
 	const struct look_line *line = &looks->list[number];
 	uint64_t judged = python_looks_whole(looks);
@@ -87,6 +91,8 @@ static void add_row(struct table *table, const struct python_looks *looks, size_
 		table_integer(table, OTHER_OWN, (int64_t)line->own.other_ns);
 	put_sums(table, looks, &line->self, STEP_SELF, TIME_SELF, CPU_SELF);
 	put_sums(table, looks, &line->total, STEP_TOTAL, TIME_TOTAL, CPU_TOTAL);
+	if (knows_collecting)
+		table_integer(table, COLLECTING, (int64_t)python_looks_judged_collecting(looks, &line->own));
 	table_integer(table, LOOKS, (int64_t)line->total.looks);
 	table_integer(table, PROCESSES, line->processes);
 }
@@ -104,7 +110,7 @@ static int compare(const void *a, const void *b, void *context)
 	return one < other ? -1 : one > other;
 }
 
-static void add_rows(struct table *table, struct python_looks *looks)
+static void add_rows(struct table *table, struct python_looks *looks, bool knows_collecting)
 {
 	size_t *order = base_alloc(looks->lines.count + 1, sizeof(*order));
 
@@ -112,7 +118,7 @@ static void add_rows(struct table *table, struct python_looks *looks)
 		order[i] = i;
 	qsort_r(order, looks->lines.count, sizeof(*order), compare, looks);
 	for (size_t i = 0; i < looks->lines.count; i++)
-		add_row(table, looks, order[i]);
+		add_row(table, looks, order[i], knows_collecting);
 	free(order);
 	table_sort(table, OWN_PERCENT, false);
 }
@@ -122,7 +128,7 @@ static void fill(struct table *table, const struct request *request)
 	struct python_looks looks;
 
 	python_looks_gather(&looks, request);
-	add_rows(table, &looks);
+	add_rows(table, &looks, python_looks_know_collecting(request));
 	python_looks_notes(table, request, &looks);
 	python_looks_free(&looks);
 	notes_recording(table, request);

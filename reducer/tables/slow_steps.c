@@ -17,7 +17,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESS, STEP, START, TOTAL, SLOWER, FUNCTION, FILE_NAME, LINE, OWN_PERCENT, OWN, SELF, CPU, LOOKS, MACHINE, MEMBER, COLUMNS };
+enum {
+	PROCESS,
+	STEP,
+	START,
+	TOTAL,
+	SLOWER,
+	FUNCTION,
+	FILE_NAME,
+	LINE,
+	OWN_PERCENT,
+	OWN,
+	SELF,
+	CPU,
+	COLLECTING,
+	LOOKS,
+	MACHINE,
+	MEMBER,
+	COLUMNS
+};
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
@@ -37,6 +55,8 @@ static const struct table_column columns[] = {
 	[SELF] = {"self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all"},
 	[CPU] = {"cpu_own_ns", "processor", TABLE_INTEGER, UNIT_NS, 0,
 		 "processor time of the thread, as own_ns: much less than that = it waited"},
+	[COLLECTING] = {"collecting_ns", "collecting", TABLE_INTEGER, UNIT_NS, 1,
+			"of own_ns, Python's garbage collector ran, in this thread or another one"},
 	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 1, "records of looks that found it so"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
@@ -44,7 +64,7 @@ static const struct table_column columns[] = {
 
 /* What looks within one step say of a line. */
 struct line_sums {
-	uint64_t own_ns, self_ns, cpu_ns, looks;
+	uint64_t own_ns, self_ns, cpu_ns, collecting_ns, looks;
 };
 
 struct slow_step {
@@ -82,6 +102,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	if (!steps->has_own && !frames_is_library(frame->file)) {
 		sums->own_ns += steps->wall_ns;
 		sums->cpu_ns += steps->look->cpu_ns;
+		sums->collecting_ns += steps->look->is_collecting ? steps->wall_ns : 0;
 		sums->looks += !steps->is_innermost;
 		steps->has_own = true;
 	}
@@ -169,6 +190,7 @@ static void put_lines(struct table *table, struct slow_steps *steps, const struc
 		table_integer(table, OWN, (int64_t)sums->own_ns);
 		table_integer(table, SELF, (int64_t)sums->self_ns);
 		table_integer(table, CPU, (int64_t)sums->cpu_ns);
+		table_integer(table, COLLECTING, (int64_t)sums->collecting_ns);
 		table_integer(table, LOOKS, (int64_t)sums->looks);
 	}
 	if (!count)

@@ -21,12 +21,13 @@
 
 static void take(const struct scan_subject *subject, void *state, struct batch *batch, uint64_t number, uint64_t time)
 {
-	static const int fields[] = {0, 1, 2, 3};
-	const uint64_t values[] = {1 + number / 2 % 3, number % 2 ? RUNS : WAITS, number % 2 ? RUN_NS : WAIT_NS, number % 2 ? RUN_NS : 0};
+	static const int fields[] = {0, 1, 2, 3, 4};
+	const uint64_t runs = number % 2;
+	const uint64_t values[] = {1 + number / 2 % 3, runs ? RUNS : WAITS, runs ? RUN_NS : WAIT_NS, runs ? RUN_NS : 0, runs};
 
 	assert_int_equal(batch_begin(batch, 1), 0);
 	struct batch_kind *kind = batch_add(batch, TAG, time);
-	for (uint32_t field = 0; field < 4; field++)
+	for (uint32_t field = 0; field < 5; field++)
 		batch_field(batch, kind, field)[0] = values[field];
 	subject->records[0].take(state, 0, batch, 0, fields);
 }
@@ -49,6 +50,7 @@ static void test_a_long_run(void **unused)
 		cpu[look->cpu_stack == RUNS] += look->cpu_ns;
 		assert_true(look->cpu_ns == 0 || look->cpu_stack == RUNS);
 		assert_true((uint64_t)look->cpu_time_ns < LOOKS);
+		assert_int_equal(look->is_collecting, look->stack == RUNS);
 		assert_true(look->wall_ns <= EACH_MOST * (uint64_t)WAIT_NS);
 	}
 	assert_int_equal(wall[0] + wall[1], LOOKS / 2 * (WAIT_NS + RUN_NS) + WAIT_NS);

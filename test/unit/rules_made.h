@@ -62,6 +62,7 @@ static inline void healthy(struct rule_facts *facts)
 		{FACT_bad_launches, 0},
 		{FACT_leak_bytes, 0},
 		{FACT_rare_ns, 0},
+		{FACT_collecting_percent, 0},
 		{FACT_old_libraries, 0},
 		{FACT_private_threads, 0},
 		{FACT_aggressive_xla, 0},

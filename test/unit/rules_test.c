@@ -52,6 +52,7 @@ static const struct scenario scenarios[] = {
 	 {{FACT_launch_delay_ns, 0.05 * SECOND}, {FACT_split_other, 0.02 * SECOND}, END},
 	 NULL},
 	{"busy_machine", 0.0999 * SECOND, {{FACT_step_delay_ns, 0.1 * SECOND}, {FACT_kernel_count, 0}, END}, NULL},
+	{"garbage_collection", 4.99, {{FACT_collecting_percent, 5}, {FACT_collecting_ns, 0.05 * SECOND}, END}, NULL},
 	{"rare_work", 0.0999 * SECOND, {{FACT_rare_ns, 0.1 * SECOND}, END}, NULL},
 	{"ops_on_host", 9980, {{FACT_ops_host, 9990}, END}, NULL},
 	{"layout_changes", 0.0489 * SECOND, {{FACT_layout_ns, 0.0491 * SECOND}, END}, NULL},
