@@ -54,6 +54,7 @@ static const struct {
 
 #define WAITED_FROM 0.25 /* of the time: other work on the machine is a reason, */
 #define WAITED_BEFORE 0.1 /* where it was less before; where it was not, it may come and go all the while, and nothing is said */
+#define ALONE_TIMES 2 /* but where steps without that wait take so many times as long as before: the most that was seen of one program */
 
 /* The steps of one thread of a process that count, and their levels. */
 struct changes {
@@ -239,9 +240,15 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 	}
 	text_char(text, '.');
 	if (before >= 0 && now >= WAITED_FROM)
-		text_format(text,
-			    " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%: other work had them.",
-			    100 * now, 100 * before);
+		text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%%s.", 100 * now,
+			    100 * before, before >= WAITED_BEFORE ? "" : ": other work had them");
+}
+
+/* Whether other work on the machine, which was there before as well, may be all of the reason. */
+static bool may_be_others(const struct level *from, const struct level *to, double before, double now)
+{
+	return now >= WAITED_FROM && before >= WAITED_BEFORE &&
+	       (double)to->median * (1 - now) < ALONE_TIMES * (double)from->median * (1 - before);
 }
 
 void step_changes_say(struct text *text, const struct step_rows *rows, const struct request *request, size_t process)
@@ -259,7 +266,7 @@ void step_changes_say(struct text *text, const struct step_rows *rows, const str
 	from = is_growing || !worst ? &levels[0] : &levels[worst - 1];
 	to = is_growing ? &levels[changes.level_count - 1] : &levels[worst];
 	double before = worst ? waited_of(&changes, from, request) : -1, now = worst ? waited_of(&changes, to, request) : -1;
-	if (worst && !(now >= WAITED_FROM && before >= WAITED_BEFORE)) {
+	if (worst && !may_be_others(from, to, before, now)) {
 		if (is_growing)
 			say_growing(text, &changes);
 		else
