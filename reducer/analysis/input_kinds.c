@@ -277,13 +277,32 @@ static bool fills_cache(const char *name)
 	return false;
 }
 
-const char *input_remedy(const char *name)
+bool input_is_python(const struct process *process, uint64_t node_ns)
 {
+	static const char *const words[] = {"PyFunc", "PyFuncStateless", "EagerPyFunc", NULL};
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < process->ops.count; i++) {
+		const struct op *op = &process->ops.items[i];
+		const char *type = strrchr(op->name, ':');
+		if (op->self_ns > 0 && is_one_of(type ? type + 1 : op->name, words))
+			ns += (uint64_t)op->self_ns;
+	}
+	return ns && 2 * ns >= node_ns;
+}
+
+const char *input_remedy(const char *name, bool is_python)
+{
+	static const char *const asks_function[] = {"Map", "ParallelMap", "MapAndBatch", NULL};
 	const struct kind *kind = kind_of(name);
 
 	if (fills_cache(name))
 		return "It fills a cache or a snapshot, so only the first epoch waits for it: look at the steps behind that (--step) "
 		       "before you mend it. In a run of one epoch cache() gains nothing.";
+	if (is_python && is_stem(input_iterator_name(name), asks_function))
+		return "Its function is Python's, it seems (tf.py_function, tf.numpy_function: -t op_stats --name=PyFunc), of which one "
+		       "call runs at a time however high num_parallel_calls: write it with tf ops, on batches rather than on elements, "
+		       "or do its work once, offline or behind cache().";
 	return kind ? kind->remedy : "Make it cheaper, run it in parallel, or do its work once: cache() or offline.";
 }
 

@@ -58,8 +58,10 @@ const char *input_category_name(enum input_category category);	 /* demand_read, 
 const char *input_category_remedy(enum input_category category); /* a sentence or two */
 enum input_category input_category_of(const char *iterator);
 
-/* What to do where that iterator is what others wait for: a sentence or two. Never NULL. */
-const char *input_remedy(const char *name);
+/* Whether ops that call Python functions, under Python's lock, took half of an iterator's own time or more: then most of it is theirs. */
+bool input_is_python(const struct process *process, uint64_t node_ns);
+/* What to do where that iterator is what others wait for: a sentence or two. Never NULL. is_python: input_is_python. */
+const char *input_remedy(const char *name, bool is_python);
 /* The kind of thing that it is: slow source, data service, remote source, has a parallel version, no parallel version, other. */
 const char *input_bottleneck_kind(const char *name);
 

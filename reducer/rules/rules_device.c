@@ -10,6 +10,7 @@
 
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
+#define READS_PART 0.75 /* of the copies, from which on what they are is reads of a few bytes */
 #define PINNED_PART 0.9 /* of the bytes, from which on the rest is no matter */
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
 
@@ -39,7 +40,7 @@ static bool are_small_reads(const struct rule_facts *facts)
 {
 	double all = facts_value(facts, FACT_copies_in) + facts_value(facts, FACT_copies_out);
 
-	return all > 0 && facts_value(facts, FACT_small_reads) >= MOSTLY * all;
+	return all > 0 && facts_value(facts, FACT_small_reads) >= READS_PART * all;
 }
 
 /* All calls that launch take less than half of that time: in the rest the host was in others that give a device work. */

@@ -57,7 +57,7 @@ static void find_iterator(struct input_view *view, const struct step_rows *rows)
 		return;
 	text_string(&view->stage, node->name);
 	view->stage_kind = input_bottleneck_kind(node->name);
-	view->remedy = input_remedy(node->name);
+	view->remedy = input_remedy(node->name, input_is_python(view->process, node->self_ns));
 }
 
 static void set(struct input_view *view, const char *stage, const char *kind, const char *remedy)

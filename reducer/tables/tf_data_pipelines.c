@@ -57,7 +57,8 @@ static const struct table_column columns[] = {
 	[MEMBER] = TABLE_MEMBER,
 };
 
-static void put_bottleneck(struct table *table, const struct pipelines *all, const struct pipeline_node *root)
+static void put_bottleneck(struct table *table, const struct process *process, const struct pipelines *all,
+			   const struct pipeline_node *root)
 {
 	const struct pipeline_node *node = pipelines_bottleneck(all, root), *longest = pipelines_longest(all, root);
 
@@ -65,7 +66,7 @@ static void put_bottleneck(struct table *table, const struct pipelines *all, con
 		table_string(table, BOTTLENECK, input_iterator_name(node->name));
 		table_integer(table, BOTTLENECK_NS, (int64_t)node->slow_ns);
 		table_string(table, KIND, input_bottleneck_kind(node->name));
-		table_string(table, REMEDY, input_remedy(node->name));
+		table_string(table, REMEDY, input_remedy(node->name, input_is_python(process, node->self_ns)));
 		table_string(table, LONG_NAME, node->name);
 	}
 	if (longest) {
@@ -92,7 +93,7 @@ static void put_row(struct table *table, const struct process *process, const st
 	table_integer(table, SLOW, (int64_t)root->slow_calls);
 	table_integer(table, MADE, (int64_t)root->made);
 	if (!root->is_device)
-		put_bottleneck(table, all, root);
+		put_bottleneck(table, process, all, root);
 }
 
 static void fill(struct table *table, const struct request *request)

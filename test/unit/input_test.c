@@ -311,23 +311,6 @@ static void readers_are_sorted_by_what_stands_above(void **state)
 			fail_msg("%s: %s", cases[i].name, input_category_name(input_category_of(cases[i].name)));
 }
 
-static void bottlenecks_have_the_remedy_of_their_kind(void **state)
-{
-	(void)state;
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::TFRecordV2"), "slow source");
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::Map"), "has a parallel version");
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::ParallelMapV2"), "runs in parallel");
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::DataServiceV3"), "data service");
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::Filter"), "no parallel version");
-	assert_string_equal(input_bottleneck_kind("Iterator::Root::Whatever"), "other");
-	assert_true(input_remedy("Iterator::Root::Whatever")[0]);
-	assert_non_null(strstr(input_remedy("Iterator::Root::Prefetch::MemoryCache::MemoryCacheImpl::ParallelMapV2"), "first epoch"));
-	assert_non_null(strstr(input_remedy("Iterator::Root::FileCache::FileCacheImpl::Map"), "first epoch"));
-	assert_non_null(strstr(input_remedy("Iterator::Root::ParallelMapV2::SnapshotWriter"), "first epoch"));
-	assert_null(strstr(input_remedy("Iterator::Root::MemoryCache::MemoryCacheImpl"), "first epoch"));
-	assert_null(strstr(input_remedy("Iterator::Root::Snapshot::SnapshotReader"), "first epoch"));
-	assert_null(strstr(input_remedy("Iterator::Root::Prefetch::ParallelMapV2"), "first epoch"));
-}
 
 static void test_a_thread_that_may_have_rested(void **state)
 {
@@ -355,7 +338,6 @@ int main(void)
 		cmocka_unit_test_teardown(foreign_numbers_do_no_harm, tear_down),
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
 		cmocka_unit_test(readers_are_sorted_by_what_stands_above),
-		cmocka_unit_test(bottlenecks_have_the_remedy_of_their_kind),
 		cmocka_unit_test(test_a_thread_that_may_have_rested),
 	};
 
