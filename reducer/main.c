@@ -284,7 +284,7 @@ static void put_logs(struct text *out, const struct options *options)
 		put_word(out, options->paths[i]);
 }
 
-static void write_summary(const struct options *options, const char *name)
+static void write_summary(const struct options *options, const struct report_kind *format, const char *name)
 {
 	FILE *file = output_open(options->output), *memory;
 	struct report_options report = options->report;
@@ -302,7 +302,9 @@ static void write_summary(const struct options *options, const char *name)
 		      &(struct summary_call){program.bytes, logs.length ? logs.bytes : ""});
 	fclose(memory);
 	progress_end(&analysing);
+	fputs(format->summary_begin ? format->summary_begin : "", file);
 	fwrite(text, 1, length, file);
+	fputs(format->summary_end ? format->summary_end : "", file);
 	free(text);
 	text_free(&program);
 	text_free(&logs);
@@ -393,7 +395,7 @@ static void print(struct options *options, const struct report_kind *format, con
 	else if (kind_count)
 		report(options, format, kinds, kind_count, problem);
 	else
-		write_summary(options, program);
+		write_summary(options, format, program);
 }
 
 /* A folder of --sysroot or --symbols that is not there is a slip: names would be missing without a word. */

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#define FENCE "~~~~~~" /* longer than what names in the text may begin a line with by chance */
+
 static void put_escaped(FILE *file, const struct text *cell)
 {
 	for (size_t i = 0; i < cell->length; i++) {
@@ -83,5 +85,7 @@ const struct report_kind report_markdown = {
 	.suffix = "md",
 	.help = "tables for issues and documents, numbers as in text",
 	.is_for_reading = true,
+	.summary_begin = FENCE "text\n", /* its bars and columns are no paragraphs */
+	.summary_end = FENCE "\n",
 	.write = write_set,
 };

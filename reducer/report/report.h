@@ -36,6 +36,7 @@ struct report_set {
 struct report_kind {
 	const char *name, *suffix, *help;
 	bool is_for_reading; /* tables show their usual number of rows, not all */
+	const char *summary_begin, *summary_end; /* what the summary, which is text, stands between; NULL = nothing */
 	bool is_single;      /* one table a file */
 	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all */
 	bool leaves_out_launches; /* unless -t names them: a row for each launch, and nobody reads a million of them */
