@@ -6,12 +6,15 @@
 const EVENT_FIELDS = [["time_ns", "time"], ["event", "event"], ["requested_bytes", "requested"], ["allocated_bytes", "allocated"], ["op_name", "op"], ["step", "step"],
 	["region", "region"], ["data_type", "type"], ["shape", "shape"], ["live_bytes", "in use"], ["fragmentation", "fragmentation"]];
 
-// Allocators with a curve, the one with the highest value that frameworks or devices own first.
+const NEXT_TO_NOTHING = 0.01; // of what the largest holds
+
+// Allocators with a curve, the one with the highest value that frameworks or devices own first, if it is worth looking at.
 function allocators(table) {
 	const most = new Map(), live = place(table, "live_bytes"), by = place(table, "allocator");
 	for (const row of table.rows)
 		most.set(row[by], Math.max(most.get(row[by]) || 0, Number(row[live] || 0)));
-	const plain = (name) => Number(name === "heap" || name === "mmap");
+	const least = NEXT_TO_NOTHING * Math.max(...most.values());
+	const plain = (name) => Number(name === "heap" || name === "mmap" || most.get(name) < least);
 	return [...most].sort((a, b) => plain(a[0]) - plain(b[0]) || b[1] - a[1]).map(([name]) => name);
 }
 
