@@ -17,6 +17,7 @@ int op_stacks_begin(struct op_stacks *ops, const uint32_t *threads, size_t count
 	ops->sum_of = calloc((size_t)NAMES_MAX * SOURCES_MAX * 2, sizeof *ops->sum_of);
 	ops->stacks = calloc(count + 1, sizeof *ops->stacks);
 	ops->sequences = calloc(OPS_SEQUENCES, sizeof *ops->sequences);
+	open_keys_begin(&ops->open);
 	if (ops->sum_of == NULL || ops->stacks == NULL || ops->sequences == NULL)
 		return -1;
 	for (size_t i = 0; i < count; i++)
@@ -32,6 +33,7 @@ void op_stacks_free(struct op_stacks *ops)
 	free(ops->sums);
 	free(ops->sum_of);
 	free(ops->sequences);
+	open_keys_free(&ops->open);
 }
 
 uint32_t op_stacks_sum(struct op_stacks *ops, uint32_t name, unsigned source, int is_range)
@@ -100,6 +102,7 @@ void op_stacks_push(struct op_stacks *ops, size_t at, uint32_t name, struct op_f
 	frame.is_inner = ops->sums[frame.op].open != 0 && is_open(stack, frame.op);
 	ops->sums[frame.op].open++;
 	stack->frames[stack->count++] = frame;
+	open_keys_change(&ops->open, frame.source, frame.key, 1);
 	ops->changes++;
 }
 
@@ -129,6 +132,7 @@ static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t pl
 	for (size_t i = place + 1; i < stack->count; i++)
 		stack->frames[i - 1] = stack->frames[i];
 	stack->count--;
+	open_keys_change(&ops->open, frame.source, frame.key, -1);
 	ops->changes++;
 	sum->open--;
 	add_time(sum, duration);
@@ -142,8 +146,13 @@ static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t pl
 
 void op_stacks_pop(struct op_stacks *ops, size_t at, uint64_t key, uint8_t source, uint64_t time)
 {
-	size_t place = find(&ops->stacks[at], key, source);
+	size_t place = SIZE_MAX;
 
+	if (!open_keys_may(&ops->open, source, key)) {
+		ops->unbegun++;
+		return;
+	}
+	place = find(&ops->stacks[at], key, source);
 	if (place != SIZE_MAX) {
 		close_frame(ops, &ops->stacks[at], place, time, 0);
 		return;
@@ -324,8 +333,11 @@ void op_stacks_clear(struct op_stacks *ops)
 {
 	ops->changes++;
 	for (size_t i = 0; i < ops->stack_count; i++) {
-		ops->unfinished += ops->stacks[i].count;
-		ops->stacks[i].count = 0;
+		struct op_stack *stack = &ops->stacks[i];
+
+		ops->unfinished += stack->count;
+		for (; stack->count > 0; stack->count--)
+			open_keys_change(&ops->open, stack->frames[stack->count - 1].source, stack->frames[stack->count - 1].key, -1);
 	}
 	for (size_t i = 0; i < ops->sum_count; i++)
 		ops->sums[i].open = 0;

@@ -8,6 +8,7 @@
 #ifndef REDUCER_MODEL_OPS_STACKS_H
 #define REDUCER_MODEL_OPS_STACKS_H
 
+#include "reducer/model/open_keys.h"
 #include "reducer/model/ops.h"
 
 #define OPS_NONE UINT32_MAX
@@ -69,6 +70,7 @@ struct op_sequence {
 struct op_stacks {
 	struct op_stack *stacks; /* one a thread */
 	size_t stack_count;
+	struct open_keys open; /* of all threads */
 	struct op_sum *sums;
 	size_t sum_count, sum_room;
 	uint32_t *sum_of; /* by name id, source and is_range: index + 1 */

@@ -287,6 +287,7 @@ static void end(void *state)
 	free(spans->phase_of_text);
 	spans_flops_free(spans);
 	nests_free(&spans->nests);
+	open_keys_free(&spans->open_ops);
 	awaited_free(&spans->awaited);
 	alikes_free(&spans->alikes);
 	free(spans->node_places);
@@ -327,6 +328,7 @@ static void *begin(struct scan *scan)
 	spans->options = wanted->options;
 	spans->realtime_offset = -scan->run->realtime_ns;
 	spans->closed_ns = TIME_UNKNOWN;
+	open_keys_begin(&spans->open_ops);
 	if (find_threads(spans) != 0 || nests_begin(&spans->nests) != 0 || spans_gpu_begin(spans) != 0 || spans_flops_begin(spans) != 0) {
 		end(spans);
 		return NULL;

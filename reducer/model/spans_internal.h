@@ -7,6 +7,7 @@
 #include "reducer/model/gpu_clock.h"
 #include "reducer/model/nests.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/open_keys.h"
 #include "reducer/model/places.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/spans.h"
@@ -99,6 +100,7 @@ struct spans {
 	struct span_thread *threads, wide; /* wide: ranges of the whole process */
 	size_t thread_count;
 	size_t *thread_of;	     /* by stream */
+	struct open_keys open_ops;   /* of all threads */
 	struct span_awaited awaited;
 	struct alikes alikes;
 	struct spans_flops *flops;   /* NULL = nobody asks */

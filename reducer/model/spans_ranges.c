@@ -50,6 +50,12 @@ static int is_stacked(const struct span_open *open)
 	return open->family >= FAMILY_STACK && open->family < FAMILY_TRACE;
 }
 
+/* An op, or a range of the user's that a framework tells as one. */
+static int is_framework_op(const struct span_open *open)
+{
+	return open->family >= FAMILY_OP && open->family < FAMILY_STACK;
+}
+
 struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open)
 {
 	if ((thread->too_deep != 0 && is_stacked(&open)) || make_room(thread) != 0) {
@@ -65,6 +71,8 @@ struct span_open *spans_push(struct spans *spans, struct span_thread *thread, st
 						 .is_open = 1});
 		return NULL;
 	}
+	if (is_framework_op(&open))
+		open_keys_change(&spans->open_ops, open.source, open.key, 1);
 	open.inputs = SPANS_NO_TEXT;
 	thread->open[thread->count] = open;
 	find_innermost(thread, thread->count);
@@ -125,6 +133,8 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 		thread->open[at - 1].inside_ns += duration;
 		closures_close(&thread->open[at - 1], &open, end_ns);
 	}
+	if (is_framework_op(&open))
+		open_keys_change(&spans->open_ops, open.source, open.key, -1);
 	memmove(&thread->open[at], &thread->open[at + 1], (--thread->count - at) * sizeof open);
 	if (thread != &spans->wide)
 		nest_again(spans, thread, at);
@@ -281,6 +291,8 @@ void spans_take_op_end(void *state, size_t stream, const struct batch *batch, si
 	uint64_t key = SPANS_VALUE(0);
 	size_t at = SIZE_MAX;
 
+	if (!open_keys_may(&spans->open_ops, (uint8_t)SPANS_VALUE(1), key))
+		return;
 	if (key == 0) {
 		for (at = thread->count; at-- > 0 && thread->open[at].family != family;)
 			;
