@@ -281,6 +281,16 @@ static void make_ranges_left_open(struct hostile *hostile)
 	}
 }
 
+/* What stands for steps where nobody marks any. */
+static void make_requests(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	for (uint64_t i = 0; i < hostile->count; i++) {
+		MAKER_ADD(hostile->records, next(hostile), range_push, .name = 1, .source = 1);
+		MAKER_ADD(hostile->records, next(hostile), range_pop, .source = 1);
+	}
+}
+
 /* Ends of ops that never began, and as many threads on which they may have. */
 static void make_ops_unbegun(struct hostile *hostile)
 {
@@ -317,6 +327,7 @@ static const struct {
 	{"modules", make_modules},
 	{"results", make_results},
 	{"ranges-left-open", make_ranges_left_open},
+	{"requests", make_requests},
 	{"ops-unbegun", make_ops_unbegun},
 };
 

@@ -528,6 +528,7 @@ static void end(void *result)
 	}
 	if (!has_work && (units->kind > UNIT_REQUEST || (units->kind == UNIT_REQUEST && units->share < REQUESTS_PART)))
 		steps->count = 0;
+	steps->unlooked = steps->count ? units->unlooked : 0;
 	steps_find_evaluation(steps, steps->pass->functions);
 	looked_end(&steps->pass->looked, steps->pass->input->process, &steps->looked);
 	drop_pass(steps);

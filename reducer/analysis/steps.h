@@ -47,6 +47,7 @@ struct steps {
 	struct step_row *rows; /* of a process together, by thread, start, number */
 	size_t count, room;
 	uint64_t late_ns;
+	uint64_t unlooked; /* units.h */
 	struct looked looked;
 	struct steps_pass *pass; /* during the pass only */
 };

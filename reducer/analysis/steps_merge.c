@@ -33,6 +33,7 @@ void steps_merge(void *into, const void *from)
 		steps->rows[steps->count + i] = more->rows[i];
 	steps->count += more->count;
 	steps->late_ns += more->late_ns;
+	steps->unlooked += more->unlooked;
 }
 
 void steps_print(const void *result, struct text *text)
@@ -43,7 +44,7 @@ void steps_print(const void *result, struct text *text)
 	for (size_t i = 0; i < steps->count; i++)
 		order[i] = &steps->rows[i];
 	qsort(order, steps->count, sizeof(const struct step_row *), compare_rows);
-	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
+	text_format(text, "late %" PRIu64 ", not looked at %" PRIu64 "\n", steps->late_ns, steps->unlooked);
 	for (size_t i = 0; i < steps->count; i++) {
 		const struct step_row *row = order[i];
 		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread,

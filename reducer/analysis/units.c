@@ -92,6 +92,7 @@ struct roots {
 	struct root *items;
 	size_t count, room;
 	uint64_t outermost_ns; /* of ops and ranges, whatever they are called */
+	uint64_t unlooked;     /* came when there were UNITS_MOST */
 };
 
 static bool is_call(const struct span *span)
@@ -172,8 +173,12 @@ static int take_root(void *context, const struct span *span)
 
 	if (!span->is_open && (is_range || (span->what == SPAN_OP && span->on == SPAN_THREAD && span->depth == 0)))
 		roots->outermost_ns += span->duration_ns;
-	if (span->is_open || roots->count == UNITS_MOST || !(is_range || is_wide || is_call(span)) || part_is_compiling(span->name))
+	if (span->is_open || !(is_range || is_wide || is_call(span)) || part_is_compiling(span->name))
 		return 0;
+	if (roots->count == UNITS_MOST) {
+		roots->unlooked++;
+		return 0;
+	}
 	root.group = group_of(roots, (struct group){.word = words_lasting(&roots->words, span->name),
 						    .thread = span->what == SPAN_TRACE ? span->thread : 0,
 						    .kind = is_range || is_wide ? UNIT_REQUEST : UNIT_CALL});
@@ -259,6 +264,7 @@ static void take_roots(struct units *units, const struct roots *roots, size_t gr
 
 	units->kind = roots->groups[group].kind;
 	units->share = share_of(roots, &roots->groups[group]);
+	units->unlooked = roots->unlooked;
 	units->name =
 		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));

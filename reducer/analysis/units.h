@@ -33,6 +33,7 @@ struct units {
 	struct unit *items; /* by thread, then start */
 	size_t count;
 	char *name;   /* of requests and calls: what repeats; NULL = none */
+	uint64_t unlooked; /* of requests and calls: ranges and calls that were too many, some of which may be more of them */
 	double share; /* of requests but the longest: their part of what ops and ranges took outermost; above 1 where some ran at once */
 };
 

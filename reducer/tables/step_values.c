@@ -122,12 +122,13 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 	if (rows->all_count && steps->rows[0].kind < rows->kind) {
 		rows->left_out += rows->processes;
 		rows->count = rows->all_count = rows->processes = 0;
-		rows->late_ns = 0;
+		rows->late_ns = rows->unlooked = 0;
 		rows->has_whole = false;
 	}
 	rows->processes++;
 	rows->kind = steps->rows[0].kind;
 	rows->late_ns += steps->late_ns;
+	rows->unlooked += steps->unlooked;
 	rows->all_count += steps->count;
 	for (size_t i = 0; i < steps->count; i++) {
 		rows->has_whole |= !steps->rows[i].unit.is_cut && !steps->rows[i].is_unrecorded;
@@ -455,6 +456,10 @@ static void note_units(struct table *table, const struct step_rows *rows)
 		table_note(table, NOTE_INFERRED,
 			   "Nobody marked steps and nothing repeats like one: "
 			   "a row is a process, from its first op or device work to its last.");
+	if (rows->unlooked)
+		table_note(table, NOTE_MISSING,
+			   "%" PRIu64 " outermost ranges and calls are not looked at, they are too many: %ss among them have no row.",
+			   rows->unlooked, unit_kind_name(rows->kind));
 	if (rows->left_out)
 		table_note(table, NOTE_INFO,
 			   "%zu more " BY_COUNT("process", "processes") " of the run worked without marking %ss; "

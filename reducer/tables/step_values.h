@@ -40,6 +40,7 @@ struct step_rows {
 	bool has_ranges;     /* likewise the program, by NVTX or the C API */
 	bool is_cut_counted; /* none has: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
+	uint64_t unlooked; /* units.h */
 	bool *is_first; /* of more than STEPS_FEW of a process */
 	bool *is_dead;	/* of a process that went on after a fault of its device, which did nothing any more; NULL = none */
 	size_t dead_count;
