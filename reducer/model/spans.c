@@ -326,7 +326,7 @@ static void *begin(struct scan *scan)
 	spans->scan = scan;
 	spans->process = wanted->process;
 	spans->options = wanted->options;
-	spans->realtime_offset = -scan->run->realtime_ns;
+	spans->realtime_offset = (int64_t)(0 - (uint64_t)scan->run->realtime_ns); /* of a damaged log it may be anything */
 	spans->closed_ns = TIME_UNKNOWN;
 	open_keys_begin(&spans->open_ops);
 	if (find_threads(spans) != 0 || nests_begin(&spans->nests) != 0 || spans_gpu_begin(spans) != 0 || spans_flops_begin(spans) != 0) {
