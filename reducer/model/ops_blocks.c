@@ -6,6 +6,7 @@
 #include "reducer/model/live.h"
 #include "reducer/model/tally.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct allocator {
 struct blocks {
 	struct allocator *items[ALLOCATORS_MAX];
 	size_t count;
-	int is_short; /* memory, or places for allocators */
+	uint64_t nowhere, strange; /* blocks without an address; what was told of allocators beyond ALLOCATORS_MAX */
+	int is_short;		   /* of memory */
 };
 
 struct blocks *blocks_begin(void)
@@ -44,6 +46,7 @@ void blocks_free(struct blocks *blocks)
 	free(blocks);
 }
 
+/* NULL: no memory, or ALLOCATORS_MAX others are there. */
 static struct allocator *find(struct blocks *blocks, const char *name)
 {
 	struct allocator *made;
@@ -51,7 +54,9 @@ static struct allocator *find(struct blocks *blocks, const char *name)
 	for (size_t i = 0; i < blocks->count; i++)
 		if (blocks->items[i]->name == name || strcmp(blocks->items[i]->name, name) == 0)
 			return blocks->items[i];
-	made = blocks->count == ALLOCATORS_MAX ? NULL : calloc(1, sizeof *made);
+	if (blocks->count == ALLOCATORS_MAX)
+		return NULL;
+	made = calloc(1, sizeof *made);
 	if (made == NULL) {
 		blocks->is_short = 1;
 		return NULL;
@@ -84,8 +89,10 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 				   .slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack};
 	struct live_entry *old;
 
-	if (allocator == NULL)
+	if (allocator == NULL) {
+		blocks->strange += blocks->count == ALLOCATORS_MAX;
 		return;
+	}
 	*(stack != 0 ? &allocator->has_stacks : &allocator->has_stackless) = 1;
 	old = live_find(&allocator->live, address);
 	if (old != NULL) { /* its release is not in the log: it went in a closed window, or was lost */
@@ -97,7 +104,9 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 	}
 	struct amount amount = amount_of(&block);
 	tally_add(&allocator->tally, stack, time, &amount);
-	if (address == 0 || live_put(&allocator->live, &block) != 0)
+	if (address == 0)
+		blocks->nowhere++;
+	else if (live_put(&allocator->live, &block) != 0)
 		blocks->is_short = 1;
 }
 
@@ -106,8 +115,10 @@ void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, ui
 	struct allocator *allocator = find(blocks, name);
 	struct live_entry *entry = allocator == NULL ? NULL : live_find(&allocator->live, address);
 
-	if (allocator == NULL)
+	if (allocator == NULL) {
+		blocks->strange += blocks->count == ALLOCATORS_MAX;
 		return;
+	}
 	if (entry == NULL) {
 		allocator->unknown_frees++;
 		allocator->unknown_freed_bytes += bytes;
@@ -161,6 +172,18 @@ static int finish_one(struct allocator *allocator, struct account *account)
 	return 0;
 }
 
+static void say_left_out(const struct blocks *blocks, const struct log *log)
+{
+	if (blocks->nowhere != 0)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "",
+			 "%" PRIu64 " block%s of frameworks' allocators %s no address: no release was found, they count as live to the end",
+			 blocks->nowhere, blocks->nowhere == 1 ? "" : "s", blocks->nowhere == 1 ? "has" : "have");
+	if (blocks->strange != 0)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "",
+			 "the process has more than %d allocators of frameworks: what %" PRIu64 " records tell of the others was left out",
+			 ALLOCATORS_MAX, blocks->strange);
+}
+
 int blocks_finish(struct blocks *blocks, struct process *process)
 {
 	for (size_t i = 0; i < blocks->count; i++) {
@@ -168,6 +191,7 @@ int blocks_finish(struct blocks *blocks, struct process *process)
 		if (finish_one(blocks->items[i], process_add_account(process, blocks->items[i]->name)) != 0)
 			return -1;
 	}
+	say_left_out(blocks, process->log);
 	if (blocks->is_short)
 		diag_no_room(process->log->diags, process->log->path, "live blocks of the frameworks' allocators");
 	return 0;
