@@ -92,10 +92,12 @@ static _Noreturn void refuse(const struct baseline *baseline, const char *reason
 bool baseline_is(const char *path)
 {
 	char begin[sizeof(FIRST_LINE)] = {0};
-	FILE *file = fopen(path, "r");
+	struct stat status;
+	FILE *file;
 	bool is_one;
 
-	if (!file)
+	/* Of a pipe nobody may ever write into the other end, and what was read could not be read again. */
+	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || !(file = fopen(path, "r")))
 		return false;
 	is_one = fgets(begin, sizeof(begin), file) && strncmp(begin, FIRST_LINE, strcspn(FIRST_LINE, " ") + 1) == 0;
 	fclose(file);

@@ -201,6 +201,16 @@ static double sum_column(const struct table_kind *kind, const struct request *re
 	return sum;
 }
 
+/* The name comes from a log: what parts the words and lines of a baseline is written as \xNN. */
+static void put_plain(struct text *id, const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 127 || name[i] == '\\')
+			text_format(id, "\\x%02x", (unsigned)(unsigned char)name[i]);
+		else
+			text_char(id, name[i]);
+}
+
 /* The job's row of every allocator of memory.summary. */
 static void add_memory(struct figures *figures, const struct request *request)
 {
@@ -224,7 +234,8 @@ static void add_memory(struct figures *figures, const struct request *request)
 				continue;
 			text = table_get_text(table, row, allocator, &length);
 			struct text id = {0};
-			text_format(&id, "%s:%.*s", wanted[i].name, (int)length, text);
+			text_format(&id, "%s:", wanted[i].name);
+			put_plain(&id, text, length);
 			figures_add(figures, id.bytes, wanted[i].unit, FIGURE_FIXED, table_get_number(table, row, column),
 				    wanted[i].help);
 			text_free(&id);

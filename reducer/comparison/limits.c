@@ -50,7 +50,7 @@ void figure_limits_take(struct figure_limits *limits, const char *option, const 
 			suffix = &suffixes[i];
 	if (!suffix)
 		no_limit(option, words, written);
-	if (end == written || !(value >= 0) || isinf(value))
+	if (end == written || !(value >= 0) || isinf(value * suffix->factor))
 		no_limit(option, words, written);
 	limits->items = base_grow(limits->items, &limits->room, limits->count + 1, sizeof(*limits->items));
 	limits->items[limits->count++] = (struct figure_limit){
