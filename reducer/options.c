@@ -31,7 +31,7 @@ static uint64_t number(const char *name, const char *value, uint64_t smallest, u
 
 	errno = 0;
 	parsed = strtoull(value, &end, 10);
-	if (errno || end == value || *end || value[0] == '-' || parsed < smallest || parsed > largest)
+	if (errno || value[0] < '0' || value[0] > '9' || *end || parsed < smallest || parsed > largest)
 		base_die("--%s=%s: give a number from %llu to %llu", name, value, (unsigned long long)smallest,
 			 (unsigned long long)largest);
 	return parsed;

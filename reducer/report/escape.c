@@ -29,11 +29,14 @@ static size_t decode(const unsigned char *bytes, size_t length, uint32_t *charac
 	return count;
 }
 
-/* Control characters, line separators, and what changes the direction or hides: C0, C1, zero width, bidi, tags. */
+/*
+ * Control characters, line separators, and what changes the direction or hides: C0, C1, zero width, bidi, tags. What XML refuses: U+FFFE
+ * and U+FFFF.
+ */
 static bool is_dangerous(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c == 0x61c || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c == 0x61c || (c >= 0xfff9 && c <= 0xfffb) || c == 0xfffe || c == 0xffff ||
 	       (c >= 0xe0000 && c <= 0xe007f);
 }
 
