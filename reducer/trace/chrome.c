@@ -10,6 +10,7 @@
 #include "reducer/report/report.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/model/number_map.h"
 #include "reducer/model/rank.h"
 #include "reducer/model/spans.h"
 #include "reducer/report/escape.h"
@@ -48,8 +49,7 @@ struct chrome {
 	int64_t last_ns;  /* end of the last span */
 	size_t processes; /* begun */
 	uint32_t *numbers; /* of the run's processes, as number_processes has them */
-	uint32_t *traced; /* serials of threads of the process whose TRACES_THREAD is labelled */
-	size_t traced_count, traced_room;
+	struct number_map traced; /* serials of threads of the process whose TRACES_THREAD is labelled */
 	struct abreast abreast; /* rows of the process that are no queue */
 	int is_first;
 };
@@ -108,36 +108,41 @@ static void add_text(struct chrome *chrome, struct text *to, const char *text)
 	escape_json(to, chrome->name.length ? chrome->name.bytes : "", chrome->name.length);
 }
 
-/* Whether a process of the run has that pid, or one of the first `count` that number. */
-static bool is_taken(const struct chrome *chrome, size_t count, uint32_t number)
+static bool is_in(const struct number_map *map, uint32_t number)
 {
-	const struct run *run = chrome->request->run;
+	return number_map_find(map, 0, number) != NUMBER_MAP_NONE;
+}
 
-	for (size_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].pid == number || (i < count && chrome->numbers[i] == number))
-			return true;
-	return false;
+static void put_in(struct number_map *map, uint32_t number)
+{
+	if (number_map_set(map, 0, number, 1) != 0)
+		base_die("out of memory for the processes of the time line");
 }
 
 /* Their pids, each once: of several hosts, or in files that tell none, two may have one, and viewers would draw them as one. */
 static void number_processes(struct chrome *chrome)
 {
 	const struct run *run = chrome->request->run;
+	struct number_map pids = {0}, given = {0};
 	uint32_t made = PIDS;
 
 	chrome->numbers = base_alloc(run->process_count + 1, sizeof(*chrome->numbers));
+	for (size_t i = 0; i < run->process_count; i++)
+		put_in(&pids, run->processes[i].pid);
 	for (size_t i = 0; i < run->process_count; i++) {
-		size_t before = 0;
-		while (before < i && run->processes[before].pid != run->processes[i].pid)
-			before++;
-		chrome->numbers[i] = run->processes[i].pid;
-		if (before == i && run->processes[i].pid)
+		uint32_t pid = run->processes[i].pid;
+		chrome->numbers[i] = pid;
+		if (pid && !is_in(&given, pid)) {
+			put_in(&given, pid);
 			continue;
+		}
 		do
 			made--;
-		while (is_taken(chrome, i, made));
+		while (is_in(&pids, made));
 		chrome->numbers[i] = made;
 	}
+	number_map_free(&pids);
+	number_map_free(&given);
 }
 
 /* A number for the process of a device. */
@@ -309,21 +314,14 @@ static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uin
 static void label_traces(struct chrome *chrome, const struct span *span)
 {
 	const struct process *process = &chrome->request->run->processes[span->process];
+	const struct thread *thread = is_in(&chrome->traced, span->track) ? NULL : process_thread(process, span->track);
 	struct text name = {0};
-	size_t i = 0;
 
-	while (i < chrome->traced_count && chrome->traced[i] != span->track)
-		i++;
-	if (i < chrome->traced_count)
+	if (!thread)
 		return;
-	chrome->traced = base_grow(chrome->traced, &chrome->traced_room, i + 1, sizeof(*chrome->traced));
-	chrome->traced[chrome->traced_count++] = span->track;
-	for (i = 0; i < process->thread_count && process->threads[i].serial != span->track; i++)
-		;
-	if (i == process->thread_count)
-		return;
-	text_format(&name, "%s TraceMe", process->threads[i].name);
-	put_label(chrome, "thread_name", chrome->numbers[span->process], process->threads[i].tid + TRACES_THREAD, name.bytes);
+	put_in(&chrome->traced, span->track);
+	text_format(&name, "%s TraceMe", thread->name);
+	put_label(chrome, "thread_name", chrome->numbers[span->process], thread->tid + TRACES_THREAD, name.bytes);
 	text_free(&name);
 }
 
@@ -440,17 +438,16 @@ static void write_run(FILE *file, const struct request *request)
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		chrome.processes++;
-		chrome.traced_count = 0;
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 		abreast_free(&chrome.abreast);
+		number_map_free(&chrome.traced);
 	}
 	flush(&chrome);
 	fputs("\n]}\n", file);
 	patterns_free(chrome.patterns);
 	free(chrome.buffer);
-	free(chrome.traced);
 	free(chrome.numbers);
 	text_free(&chrome.line);
 	text_free(&chrome.name);
