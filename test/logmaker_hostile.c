@@ -222,16 +222,26 @@ static void make_settings(struct hostile *hostile)
 		put_fact(hostile, TFP_TAG_setting, "$$#", (const uint64_t[]){i, i, 1});
 }
 
-/* Each device works once on each of its streams. */
-static void make_streams(struct hostile *hostile)
+/* Of `devices` devices; each works once on each of its streams. */
+static void put_streams(struct hostile *hostile, uint64_t devices)
 {
 	put_threads(hostile, 1);
 	maker_gpu_facts(hostile->maker, 1, 1);
 	for (uint64_t i = 2; i <= hostile->count; i++)
-		put_fact(hostile, TFP_TAG_queue, "######", (const uint64_t[]){i, 0, 1, i + 10, 0, 1});
+		put_fact(hostile, TFP_TAG_queue, "######", (const uint64_t[]){i, i % devices, 1, i + 10, 0, 1});
 	for (uint64_t i = 1; i <= hostile->count; i++)
 		MAKER_ADD(hostile->records, next(hostile), kernel, .start = hostile->maker->header.origin.realtime_ns + 10 * i,
 			  .duration = 500, .correlation = i, .shape = 1, .queue = (uint32_t)i);
+}
+
+static void make_streams(struct hostile *hostile)
+{
+	put_streams(hostile, 1);
+}
+
+static void make_devices(struct hostile *hostile)
+{
+	put_streams(hostile, hostile->count);
 }
 
 /* Each has more blocks than a few; all are there before the first ends. */
@@ -322,6 +332,7 @@ static const struct {
 	{"domains", make_domains},
 	{"queues", make_queues},
 	{"streams", make_streams},
+	{"devices", make_devices},
 	{"contexts-ended", make_contexts_ended},
 	{"settings", make_settings},
 	{"modules", make_modules},

@@ -30,11 +30,13 @@ static const struct gpu_device *with_uuid(const struct process *process, uint32_
 
 int gpu_is_one_device(const struct process *one, uint32_t id, const struct process *other, uint32_t other_id)
 {
-	const struct gpu_device *left = with_uuid(one, id), *right = with_uuid(other, other_id);
 	const char *host = one->of_host == NULL ? "" : one->of_host, *other_host = other->of_host == NULL ? "" : other->of_host;
+	const struct gpu_device *left, *right;
 
 	if (one == other)
 		return id == other_id;
+	left = with_uuid(one, id);
+	right = with_uuid(other, other_id);
 	if (left != NULL && right != NULL)
 		return memcmp(left->uuid, right->uuid, sizeof left->uuid) == 0;
 	return id == other_id && strcmp(host, other_host) == 0 &&

@@ -10,32 +10,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a device that is known; device_count = it is not. */
-static size_t place_of(const struct gpu_brief *brief, const struct process *process, uint32_t id)
+/* The place of a device that another process named, too; `before` = none did. */
+static size_t place_before(const struct gpu_brief *brief, const struct process *process, uint32_t id)
 {
 	size_t i = 0;
 
-	while (i < brief->device_count && !gpu_is_one_device(brief->devices[i].process, brief->devices[i].id, process, id))
+	while (i < brief->before && !gpu_is_one_device(brief->devices[i].process, brief->devices[i].id, process, id))
 		i++;
 	return i;
+}
+
+/* The place of what the process calls device `id` for the first time. */
+static uint32_t make_place(struct gpu_brief *brief, const struct process *process, uint32_t id)
+{
+	size_t place = place_before(brief, process, id);
+
+	if (place == brief->before) {
+		place = brief->device_count;
+		brief->devices =
+			base_grow(brief->devices, &brief->device_room, brief->device_count + 1, sizeof(*brief->devices));
+		brief->devices[brief->device_count++] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
+	}
+	if (number_map_set(&brief->place_of, (uintptr_t)process, id, (uint32_t)place) != 0)
+		base_die("out of memory for the devices of the run");
+	return (uint32_t)place;
 }
 
 /* What a process calls device `id`. */
 static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct process *process, uint32_t id)
 {
+	uint32_t place = number_map_find(&brief->place_of, (uintptr_t)process, id);
 	struct gpu_brief_device *device;
 
-	if (brief->last_process == process && brief->last_id == id)
-		return &brief->devices[brief->last];
-	brief->last = place_of(brief, process, id);
-	brief->last_process = process;
-	brief->last_id = id;
-	if (brief->last == brief->device_count) {
-		brief->devices =
-			base_grow(brief->devices, &brief->device_room, brief->device_count + 1, sizeof(*brief->devices));
-		brief->devices[brief->device_count++] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
-	}
-	device = &brief->devices[brief->last];
+	if (place == NUMBER_MAP_NONE)
+		place = make_place(brief, process, id);
+	device = &brief->devices[place];
 	if (!gpu_has_uuid(device->process, device->id)) {
 		device->process = process; /* may know it better */
 		device->id = id;
@@ -56,6 +65,7 @@ static void take_devices(struct gpu_brief *brief, const struct process *process,
 	const struct gpu *gpu = process->gpu;
 	bool has_peak = is_all_placed(process);
 
+	brief->before = brief->device_count;
 	for (size_t i = 0; i < gpu->device_count; i++) {
 		if (!gpu_has_to_do(process, gpu->devices[i].id))
 			continue;
@@ -137,6 +147,7 @@ void gpu_brief(struct gpu_brief *brief, const struct request *request)
 		take_devices(brief, &run->processes[i], run->duration_ns);
 		take_counts(brief, run->processes[i].gpu);
 	}
+	number_map_free(&brief->place_of);
 	take_peaks(brief, request);
 }
 

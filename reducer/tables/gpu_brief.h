@@ -7,6 +7,7 @@
 #ifndef REDUCER_TABLES_GPU_BRIEF_H
 #define REDUCER_TABLES_GPU_BRIEF_H
 
+#include "reducer/model/number_map.h"
 #include "reducer/tables/request.h"
 
 struct gpu_brief_device {
@@ -31,9 +32,8 @@ struct gpu_brief {
 	bool any;          /* the run has something to do with GPUs */
 	struct gpu_brief_device *devices;
 	size_t device_count, device_room;
-	const struct process *last_process; /* while it is made: whose device was looked up last, */
-	uint32_t last_id;		    /* by which number, */
-	size_t last;			    /* and where it stands */
+	struct number_map place_of; /* while it is made: process and number -> place in devices */
+	size_t before;		    /* likewise: devices that processes before the one at hand named */
 	uint64_t paired, device_only, host_only; /* launches */
 	uint64_t impossible, endless; /* device records with impossible times; without an end, on a device whose work failed */
 	struct gpu_brief_reason reasons[GPU_BRIEF_REASONS];  /* of host-only, device-only, and calls that started nothing */
