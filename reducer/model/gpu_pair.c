@@ -383,7 +383,7 @@ unsigned gpu_impossible(struct gpu_scan *scan, const struct gpu_record *record, 
 	*begin = 0;
 	if (record->start == 0 || end == 0)
 		return GPU_NO_TIME;
-	if (record->duration > INT64_MAX)
+	if (record->duration > INT64_MAX || end < record->start)
 		return GPU_BACKWARDS;
 	if (is_in_future(scan, record, end))
 		bits |= GPU_IN_FUTURE;

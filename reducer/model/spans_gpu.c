@@ -48,7 +48,9 @@ void spans_set_call(const struct spans *spans, struct span *span, const struct s
 /* Whether that is so of most: it began behind its call, and ended before another one was read. */
 static inline int is_possible(struct spans *spans, const struct span_moment *moment, int64_t start_ns, int64_t called_ns)
 {
-	return (start_ns >= called_ns && moment->start + moment->duration <= spans->passed) || spans_is_possible_near(spans, moment);
+	uint64_t end = moment->start + moment->duration;
+
+	return (start_ns >= called_ns && end >= moment->start && end <= spans->passed) || spans_is_possible_near(spans, moment);
 }
 
 /* The same of one that came before its call returned, whose device time is not known any more. */

@@ -90,10 +90,12 @@ static void test_records_that_cannot_be(void **state)
 	node(made, T(6200), 1);
 	node(made, T(6300), 2);
 	kernel(made, T(9500), AT(T(7200)), 70, 7);
+	call(made, T(7300), T(7400), LAUNCH, 8, 3, 0);
+	kernel(made, T(9600), UINT64_C(3) << 62, (UINT64_C(1) << 62) + 5, 8); /* beyond what 64 bits hold */
 	gpu = scan(made);
 	assert_int_equal(gpu->counts.duplicates, 2);
-	assert_int_equal(gpu->counts.impossible_records, 3);
-	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 7);
+	assert_int_equal(gpu->counts.impossible_records, 4);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 8);
 	check(made, 0);
 	check(made, 1);
 	end_made(made);
