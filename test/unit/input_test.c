@@ -311,7 +311,6 @@ static void readers_are_sorted_by_what_stands_above(void **state)
 			fail_msg("%s: %s", cases[i].name, input_category_name(input_category_of(cases[i].name)));
 }
 
-
 static void test_a_thread_that_may_have_rested(void **state)
 {
 	(void)state;
