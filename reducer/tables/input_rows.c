@@ -266,6 +266,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 		*view = (struct input_view){.process = &run->processes[p],
 					    .loading = loading,
 					    .step_thread_cores = -1,
+					    .has_looks = python_looks_any(request),
 					    .pipelines = analyses_process(request->analyses, &analysis_pipelines, p)};
 		view->first = step_rows_of(&views->rows, p, &view->end);
 		sum_steps(view, &views->rows);

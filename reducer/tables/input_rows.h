@@ -46,6 +46,7 @@ struct input_view {
 	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
 	bool is_iterable;	  /* looks met an IterableDataset, which each worker goes through */
+	bool has_looks;		  /* at Python code, of any process that is wanted: python_time has lines */
 	bool is_untold;		  /* possible, because nothing tells of input, and nothing else of much of the time */
 	bool is_outside;	  /* most of the waiting lies behind the steps' marker */
 	double reading_threads;	  /* of other threads: time in reads by the time of the steps */

@@ -219,8 +219,11 @@ static void find_in_reads(struct input_view *view)
 
 	if (ns[LOADING_DEMAND_ANSWERS] * 2 > ns[LOADING_DEMAND_READS])
 		set_reads(view, "other processes, by pipes or local sockets", "transfer",
-			  "The loop's thread waits for what they write (environments, workers of its own): make them faster (python_time "
-			  "--process, processes), ask them early and compute meanwhile, or send more at once.");
+			  view->has_looks
+				  ? "The loop's thread waits for what they write (environments, workers of its own): make them faster "
+				    "(python_time --process, processes), ask them early and compute meanwhile, or send more at once."
+				  : "The loop's thread waits for what they write (environments, workers of its own): make them faster "
+				    "(processes), ask them early and compute meanwhile, or send more at once.");
 	else if (ns[LOADING_DEMAND_NETWORK] * 2 > ns[LOADING_DEMAND_READS])
 		set_reads(view, "answers over the network (internet sockets)", "transfer",
 			  "The loop's thread waits for a server: ask for the next batch on a thread of its own while this one computes, "
@@ -256,7 +259,8 @@ void input_find_stage(struct input_view *view, const struct step_rows *rows)
 		break;
 	case SOURCE_RANGES:
 		set(view, "what the program marks as input", "unknown",
-		    "Look inside: ranges of its parts, io_stats, python_time.");
+		    view->has_looks ? "Look inside: ranges of its parts, io_stats, python_time."
+				    : "Look inside: ranges of its parts, io_stats.");
 		break;
 	case SOURCE_READS:
 		find_in_reads(view);

@@ -12,6 +12,7 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
+#include "reducer/tables/python_looks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -332,7 +333,8 @@ static void fill(struct table *table, const struct request *request)
 	if (table->row_count)
 		table_note(table, NOTE_INFERRED,
 			   "Levels are inferred from the times of the steps: each has a tenth of them at least, and differs by a quarter. "
-			   "What changed within steps: -t python_time,op_stats --step=FROM-TO of one, and of the other.");
+			   "What changed within steps: -t %sop_stats --step=FROM-TO of one, and of the other.",
+			   python_looks_any(request) ? "python_time," : "");
 	notes_recording(table, request);
 	step_rows_free(&rows);
 }
