@@ -10,6 +10,7 @@
 #include "reducer/report/human.h"
 #include "reducer/tables/python_looks.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define ROWS 3
@@ -93,15 +94,19 @@ void summary_put_lines(struct summary *summary)
 	size_t room = summary->options->width > NUMBERS_WIDTH + 20 ? summary->options->width - NUMBERS_WIDTH : 20;
 	size_t width = room < NAMES_MOST ? room : NAMES_MOST, after = SIZE_MAX;
 	struct python_looks looks;
-	struct text heading = {0};
+	struct text heading = {0}, name = {0};
 	uint64_t limit = UINT64_MAX;
 
 	if (!python_looks_any(summary->request))
 		return;
 	python_looks_gather_judged(&looks, summary->request);
-	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
-		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
-		    "of all");
+	text_string(&name, "Lines of Python, ");
+	if (looks.has_steps)
+		text_string(&name, "of the steps, ");
+	else if (looks.processes > 1)
+		text_format(&name, "of %" PRIu32 " processes, ", looks.processes);
+	text_string(&name, "with libraries");
+	text_format(&heading, "%-*s%11s%10s", (int)width + 2, name.bytes, "total", "of all");
 	for (size_t shown = 0, rows = is_telling(&looks) ? ROWS - (unseen_of(&looks) != 0) : 0; shown < rows; shown++) {
 		size_t number = next_line(&looks, limit, after);
 		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
@@ -113,5 +118,6 @@ void summary_put_lines(struct summary *summary)
 	if (after != SIZE_MAX)
 		put_unseen(summary, &looks, width);
 	text_free(&heading);
+	text_free(&name);
 	python_looks_free(&looks);
 }

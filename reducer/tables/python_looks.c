@@ -422,6 +422,19 @@ static const char *whose_time(const struct request *request, const struct python
 	return looks->processes > 1 ? "the time of the processes' first threads" : "the first thread's time";
 }
 
+/*
+ * Without steps, and of several processes: the only one that the line was met in. What part of them all it had says nothing of it then:
+ * it is the smaller, the more workers there are beside it. NULL = there is none such.
+ */
+static const struct process *only_in(const struct request *request, const struct python_looks *looks, size_t line)
+{
+	const struct look_line *met = &looks->list[line];
+
+	return !looks->has_steps && !request->thread && looks->processes > 1 && met->processes == 1 && met->process
+		       ? &request->run->processes[met->process - 1]
+		       : NULL;
+}
+
 /* Time in none of the steps' parts but 'other' in which no line of the program's own ran or had called. */
 static uint64_t unowned_of(const struct python_looks *looks)
 {
@@ -467,13 +480,18 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 	first = python_looks_is_enough(&looks) && (looks.has_steps || !is_other) ? python_looks_first(&looks, is_other) : SIZE_MAX;
 	if (first != SIZE_MAX) {
 		const struct look_sums *own = &looks.list[first].own;
-		uint64_t all = python_looks_whole(&looks), part = is_other ? own->other_ns : python_looks_judged(&looks, own);
+		const struct process *only = only_in(request, &looks, first);
+		uint64_t part = is_other ? own->other_ns : python_looks_judged(&looks, own);
+		uint64_t all = only ? within(request, only->start_ns, only->end_ns) : python_looks_whole(&looks);
 		double percent = 100.0 * (double)part / (double)all;
 		struct text place = {0};
 		python_looks_place(&place, &looks, first);
 		const char *function = looks.lines.list[first].function;
 		if (percent >= least && is_other)
 			say_other(sentence, &looks, place.bytes, function, part, other);
+		else if (percent >= least && only)
+			text_format(sentence, " %.0f %% of the time of process %s's first thread is in %s (%s), by looks at Python code.",
+				    percent, only->called, place.bytes, function);
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);
