@@ -529,6 +529,8 @@ static int finish(void *state)
 		split_passes(taken, 0);
 	if (split_other_work(taken, 1) * 2 < chosen)
 		split_other_work(taken, 0);
+	if (!is_open_to)
+		functions_find_aside(taken);
 	return 0;
 }
 

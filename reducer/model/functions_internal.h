@@ -71,4 +71,7 @@ void functions_make_batches(struct functions *taken);
 /* How many lie in none of the steps that TensorFlow marked, where that is as many as steps take: Keras' predict has them. */
 size_t functions_batches_aside(const struct functions *taken);
 
+/* Sets process->aside where a function that trains was called in none of those steps. Once their pauses are known. */
+void functions_find_aside(const struct functions *taken);
+
 #endif

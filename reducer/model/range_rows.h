@@ -46,12 +46,13 @@ enum step_union {
 	STEP_OF_ROUND, /* one of them steps several times, each with data of its own, then the other one once */
 };
 
-/* Where another loop lies that may be meant as well: xla_beside.h, periods_behind.h. */
+/* Where another loop lies that may be meant as well: xla_beside.h, periods_behind.h, functions_aside.c. */
 enum loop_aside {
 	LOOP_NONE,
 	LOOP_BEHIND,
 	LOOP_BEFORE,
 	LOOP_ABREAST, /* on another thread */
+	LOOP_AROUND,  /* of the other loop: some of it before the steps, behind, or between them */
 };
 
 enum step_trained {

@@ -181,9 +181,10 @@ struct process {
 	int has_measured; /* [scan] kernels were measured, which repeats, too, and is no step: step_measured.h */
 	struct {
 		char *line;	/* of JAX's; NULL = it has none */
+		const char *function; /* of TensorFlow's, that trains; NULL = none does */
 		uint64_t calls; /* or rounds; 0 = there is no such loop */
 		enum loop_aside where;
-	} aside; /* [scan] another loop than the one that is counted: xla_beside.h, periods_behind.h */
+	} aside; /* [scan] another loop than the one that is counted: xla_beside.h, periods_behind.h, functions_aside.c */
 	int64_t awaited_from_ns, awaited_to_ns; /* [scan] the call behind the last step that waited for what others dispatched; 0 */
 	struct range_rows range_rows; /* [scan] */
 	struct iterator *iterators; /* [scan] of tf.data; a parent stands before its children */

@@ -10,14 +10,22 @@ static void note_aside(struct table *table, const struct request *request, const
 {
 	static const char *const where[] = {[LOOP_BEHIND] = "behind the last of these steps",
 					    [LOOP_BEFORE] = "before the first of these steps",
-					    [LOOP_ABREAST] = "on another thread"};
+					    [LOOP_ABREAST] = "on another thread",
+					    [LOOP_AROUND] = "before, behind or between these steps"};
 
 	if (process->batches_aside > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: it took %zu batches of tf.data in none of these steps (as Keras' predict does). They are not "
 			   "counted.",
 			   process->called, process->batches_aside);
-	if (process->aside.line && request_wants_process(request, process))
+	if (process->aside.function && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %s, a function with ops of a gradient or an optimizer, was called %llu times %s: a training of its "
+			   "own. Its calls are not counted; under the name train_step they would be, and tfprof.step() in both loops "
+			   "says what is meant.",
+			   process->called, process->aside.function, (unsigned long long)process->aside.calls,
+			   where[process->aside.where]);
+	else if (process->aside.line && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: %s ran a compiled function at least %llu times, %s: a training of its own, or an evaluation. Its "
 			   "calls are not counted; tfprof.step() says what is meant.",
