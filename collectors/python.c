@@ -184,6 +184,41 @@ static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread, str
 		tfp_python_aside(lane, tell_end, goods ? often : wrong);
 }
 
+/* A struct gc_stats: three rings of items, each with the index of its newest one behind, which has that generation's counters. */
+#define APART_ITEM 64u /* bytes */
+#define APART_COUNTERS 16u /* bytes of an item before {collections, collected, uncollectable} */
+
+static int read_apart(struct tfp_python_lane *lane, uintptr_t stats, uint64_t words[9])
+{
+	static const uint32_t items[3] = {11, 3, 3};
+
+	if ((stats & 7) || !tfp_python_can_read(lane, stats, TFP_PYTHON_APART))
+		return 0;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t newest = tfp_python_byte(stats + items[i] * APART_ITEM);
+		if (newest >= items[i])
+			return 0;
+		for (uint32_t k = 0; k < 3; k++)
+			words[3 * i + k] = tfp_python_word(stats + newest * APART_ITEM + APART_COUNTERS + 8 * k);
+		stats += items[i] * APART_ITEM + 8;
+	}
+	return 1;
+}
+
+/* Three times {collections, collected, uncollectable}; behind them, or what points to them, the flag `collecting`. 0: in doubt. */
+static int read_collections(struct tfp_python_lane *lane, uintptr_t at, uint64_t words[9])
+{
+	uint32_t bytes = known->layout.are_collections_apart ? 8 : TFP_PYTHON_COLLECTIONS;
+
+	if (!tfp_python_can_read(lane, at, bytes + 8) || tfp_python_half(at + bytes) > 1)
+		return 0;
+	if (known->layout.are_collections_apart)
+		return read_apart(lane, tfp_python_word(at), words);
+	for (uint32_t i = 0; i < 9; i++)
+		words[i] = tfp_python_word(at + 8 * i);
+	return 1;
+}
+
 /* At most each 100 ms: what the garbage collector has done. */
 static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
@@ -192,18 +227,14 @@ static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread
 	uint64_t words[9], sum = 0;
 
 	collections_next = now + tfp_state->second_ticks / 10;
-	if (known->layout.collections == NONE || !base ||
-	    !tfp_python_can_read(lane->python, base + known->layout.collections, sizeof words + 8))
+	if (known->layout.collections == NONE || !base || !read_collections(lane->python, base + known->layout.collections, words))
 		return;
 	for (uint32_t i = 0; i < 9; i++) {
-		words[i] = tfp_python_word(base + known->layout.collections + 8 * i);
 		sum += words[i];
 		if (words[i] >> 48)
 			return;
 	}
-	/* Behind them the flag `collecting`; and what only grows has not shrunk. */
-	if (tfp_python_half(base + known->layout.collections + sizeof words) > 1 ||
-	    (collections_pid == tfp_state->pid && sum <= collections_last))
+	if (collections_pid == tfp_state->pid && sum <= collections_last) /* what only grows has not shrunk */
 		return;
 	collections_pid = tfp_state->pid;
 	collections_last = sum;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Python frames of the calling thread, read from CPython's own structures (3.8 to 3.14) without the GIL and without
+ * The Python frames of the calling thread, read from CPython's own structures (3.8 to 3.15) without the GIL and without
  * calling into the interpreter.
  *
  * Rule: in doubt there is no stack, counted as python_frames. Nothing is believed: every object on the way is proved by

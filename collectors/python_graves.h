@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define TFP_PYTHON_GRAVES 512u /* counters: two addresses that share one cost a look each time the other's object dies */
-#define TFP_PYTHON_TYPE_SLOT 40u /* bytes from where a type names its own type to its tp_dealloc: 3.8 to 3.14 */
+#define TFP_PYTHON_TYPE_SLOT 40u /* bytes from where a type names its own type to its tp_dealloc: 3.8 to 3.15 */
 #define TFP_PYTHON_HEAD_MOST 24u /* from an object's start to its type: 8, without the global lock 24 */
 
 /* Ends so far, by address. */

@@ -44,6 +44,7 @@ struct own_table {
 	uint32_t previous, executable, instruction, owner;
 	uint32_t file, qualified_name, lines, first_line, instructions;
 	uint32_t object_type, bytes_length, bytes_data, text_state, text_length, text_ascii, collecting;
+	uint32_t stats_size, stats; /* 3.15 on; else 0 */
 };
 
 static const struct own_table tables[] = {
@@ -97,6 +98,33 @@ static const struct own_table tables[] = {
 	  .text_length = 79,
 	  .text_ascii = 80,
 	  .collecting = 82},
+	{.version = 0x030f,
+	  .words = 99,
+	  .interpreter_next = 8,
+	  .threads = 9,
+	  .gc = 11,
+	  .thread_next = 24,
+	  .thread_owner = 25,
+	  .current_frame = 26,
+	  .thread_id = 30,
+	  .previous = 40,
+	  .executable = 41,
+	  .instruction = 42,
+	  .owner = 44,
+	  .file = 48,
+	  .qualified_name = 50,
+	  .lines = 51,
+	  .first_line = 52,
+	  .instructions = 56,
+	  .object_type = 59,
+	  .bytes_length = 87,
+	  .bytes_data = 88,
+	  .text_state = 90,
+	  .text_length = 91,
+	  .text_ascii = 92,
+	  .collecting = 95,
+	  .stats_size = 97,
+	  .stats = 98},
 };
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
@@ -149,6 +177,20 @@ static const char *measure(struct tfp_python_layout *layout)
 	return NULL;
 }
 
+/* The three counters stand right before the flag `collecting`; from 3.15 on what points to them does. */
+static void find_collections(struct tfp_python_layout *layout, const struct own_table *table, const uint64_t *words)
+{
+	uint32_t bytes = table->stats ? 8 : TFP_PYTHON_COLLECTIONS;
+
+	layout->are_collections_apart = table->stats != 0;
+	layout->collections = NONE;
+	if (words[table->gc] >= OFFSET_MOST || words[table->collecting] >= OFFSET_MOST || words[table->collecting] < bytes)
+		return;
+	if (table->stats && (words[table->stats] != words[table->collecting] - bytes || words[table->stats_size] != TFP_PYTHON_APART))
+		return;
+	layout->collections = (uint32_t)(words[table->gc] + words[table->collecting]) - bytes;
+}
+
 static const char *from_table(struct tfp_python_layout *layout, const struct own_table *table, const uint64_t *words)
 {
 	*layout = (struct tfp_python_layout){
@@ -164,7 +206,7 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 		.frame_previous = offset(words, table->previous),
 		.frame_instruction = offset(words, table->instruction),
 		.frame_owner = offset(words, table->owner),
-		.shim_owner = 3, /* FRAME_OWNED_BY_CSTACK; in 3.14 FRAME_OWNED_BY_INTERPRETER, and the C stack's is 4 */
+		.shim_owner = 3, /* FRAME_OWNED_BY_CSTACK; from 3.14 on FRAME_OWNED_BY_INTERPRETER, and 3.14's C stack's is 4 */
 		.frame_entry = NONE,
 		.code_name = offset(words, table->qualified_name),
 		.code_file = offset(words, table->file),
@@ -183,10 +225,7 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 		return "The interpreter's own table of offsets holds impossible ones.";
 	layout->text_hash = layout->text_state - 8;
 	layout->text_compact = layout->text_ascii + 16; /* behind it: utf8_length, utf8 */
-	/* The three counters stand right before the flag `collecting`. */
-	layout->collections = words[table->gc] < OFFSET_MOST && words[table->collecting] < OFFSET_MOST
-				      ? (uint32_t)(words[table->gc] + words[table->collecting] - TFP_PYTHON_COLLECTIONS_BYTES)
-				      : NONE;
+	find_collections(layout, table, words);
 	return measure(layout);
 }
 
@@ -211,5 +250,5 @@ const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version
 			return "This Python has no global lock (free-threaded), and its frames are read of 3.13 alone.";
 		return from_table(layout, &tables[i], words);
 	}
-	return "This Python is newer than any that tfprof knows how to read (3.14).";
+	return "This Python is newer than any that tfprof knows how to read (3.15).";
 }

@@ -252,7 +252,7 @@ static uint8_t is_collecting(struct tfp_python_watch *watch, uintptr_t interpret
 	uint32_t flag;
 
 	if (layout->collections == TFP_PYTHON_NONE || !base ||
-	    tfp_python_copy(&watch->copies, base + layout->collections + TFP_PYTHON_COLLECTIONS_BYTES, &flag, sizeof flag))
+	    tfp_python_copy(&watch->copies, base + tfp_python_collecting(layout), &flag, sizeof flag))
 		return 0;
 	return flag == 1;
 }

@@ -134,5 +134,5 @@ void python_looks_notes(struct table *table, const struct request *request, cons
 	note_looks(table, request, looks);
 	python_looks_note_absent(table, request);
 	if (!python_looks_any(request) && !notes_not_in_file(table, request))
-		table_note(table, NOTE_INFO, "No Python code was looked at: no Python from 3.8 to 3.14 ran here, or the notes say why.");
+		table_note(table, NOTE_INFO, "No Python code was looked at: no Python from 3.8 to 3.15 ran here, or the notes say why.");
 }

@@ -217,7 +217,7 @@ static void fill(struct table *table, const struct request *request)
 	table_sort(table, lines.has_gpu ? DEVICE_SELF : BYTES_SELF, false);
 	if (!lines.known.count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO,
-			   "No Python frames were recorded: no Python from 3.8 to 3.14 ran here, or PYTHON=off, STACKS=0 or "
+			   "No Python frames were recorded: no Python from 3.8 to 3.15 ran here, or PYTHON=off, STACKS=0 or "
 			   "MALLOC=totals left nothing to read them at; run_env says what was found.");
 	python_lines_free(&lines.known);
 	free(lines.list);

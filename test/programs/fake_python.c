@@ -3,7 +3,7 @@
  * A program that exports what a CPython interpreter does, with made-up structures, and allocates: for layouts of which no
  * interpreter is at hand, and for wrong ones.
  *
- *   FAKE_MINOR=13|14 FAKE_PLAN=... fake_python      which table of offsets it shows; what is wrong, see `spoil`
+ *   FAKE_MINOR=13|14|15 FAKE_PLAN=... fake_python      which table of offsets it shows; what is wrong, see `spoil`
  *
  * Rule: written from CPython's headers, not from the library's tables. Takes blocks of 500,000 bytes and more.
  */
@@ -132,10 +132,39 @@ static void skip(uint64_t **at, int count)
 
 #define OF(type, field) ((uint64_t)offsetof(struct type, field))
 
+/* Of 3.15's collector, where the newest of each ring counts: struct gc_stats of Include/internal/pycore_interp_structs.h. */
+struct round {
+	int64_t begin, end, collections, collected, uncollectable, candidates;
+	double duration;
+	int64_t heap;
+};
+static struct {
+	struct {
+		struct round rounds[11];
+		int8_t newest;
+	} young;
+	struct {
+		struct round rounds[3];
+		int8_t newest;
+	} old[2];
+	uint32_t changes;
+} collected;
+
+static void fill_collected(void)
+{
+	collected.young.newest = 7;
+	collected.young.rounds[7] = (struct round){1, 2, 50, 400, 3, 9, .5, 10};
+	collected.young.rounds[8] = (struct round){1, 2, 39, 300, 1, 9, .5, 10};
+	collected.old[0].newest = 2;
+	collected.old[0].rounds[2] = (struct round){1, 2, 6, 70, 0, 9, .5, 10};
+	collected.old[1].rounds[0] = (struct round){1, 2, 1, 8, 2, 9, .5, 10};
+	*(void **)(void *)((char *)interpreter + 1024 + 192) = &collected;
+}
+
 static void fill_table(int minor)
 {
 	uint64_t *at = _PyRuntime;
-	int is_later = minor >= 14;
+	int is_later = minor >= 14, is_latest = minor >= 15;
 
 	memcpy(at++, "xdebugpy", 8);
 	put(&at, Py_Version);
@@ -146,8 +175,9 @@ static void fill_table(int minor)
 	skip(&at, 8 + 2 * is_later);
 	skip(&at, 4);  /* thread: size, prev, next, interp */
 	put(&at, 80);  /* current_frame */
+	skip(&at, 3 * is_latest);
 	put(&at, 160); /* thread_id */
-	skip(&at, 3);
+	skip(&at, 3 + 5 * is_latest);
 	skip(&at, 1); /* frame: size */
 	put(&at, OF(frame, previous));
 	put(&at, OF(frame, code));
@@ -166,7 +196,7 @@ static void fill_table(int minor)
 	skip(&at, is_later);
 	skip(&at, 1);
 	put(&at, 8);					 /* ob_type */
-	skip(&at, 4 + 3 + 3 + 4 * is_later + 3 + 2 + 3); /* type, tuple, list, set, dict, float, long */
+	skip(&at, 4 + 4 * is_latest + 3 + 3 + 4 * is_later + 3 + 2 + 3); /* type, tuple, list, set, dict, float, long */
 	skip(&at, 1);
 	put(&at, OF(bytes, length));
 	put(&at, OF(bytes, data));
@@ -174,8 +204,14 @@ static void fill_table(int minor)
 	put(&at, OF(text, state));
 	put(&at, OF(text, length));
 	put(&at, OF(text, ascii)); /* size of the part before the characters */
-	skip(&at, 1);
+	skip(&at, 1 + is_latest);
 	put(&at, 200); /* gc.collecting */
+	if (!is_latest)
+		return;
+	skip(&at, 1);
+	put(&at, sizeof collected);
+	put(&at, 192); /* gc.generation_stats */
+	fill_collected();
 }
 
 static struct frame frames[4];
@@ -257,6 +293,12 @@ static void go_free(void)
 	memcpy(PyCode_Type, type, sizeof type);
 }
 
+/* Where the table tells of a frame's caller. */
+static int previous_word(void)
+{
+	return Py_Version >= 0x030f0000 ? 40 : Py_Version >= 0x030e0000 ? 32 : 29;
+}
+
 /* What is wrong; each must end in silence or in what is right, never in a fault. */
 static void spoil(const char *plan)
 {
@@ -265,13 +307,13 @@ static void spoil(const char *plan)
 	else if (!strcmp(plan, "version"))
 		_PyRuntime[1] += 0x10000;
 	else if (!strcmp(plan, "newer"))
-		Py_Version = 0x030f00f0;
+		Py_Version = 0x031000f0;
 	else if (!strcmp(plan, "free-threaded"))
 		go_free();
 	else if (!strcmp(plan, "offsets"))
-		_PyRuntime[30 + 3 * (Py_Version >= 0x030e0000)] += 8; /* executable */
+		_PyRuntime[previous_word() + 1] += 8; /* executable */
 	else if (!strcmp(plan, "huge-offset"))
-		_PyRuntime[29 + 3 * (Py_Version >= 0x030e0000)] = UINT64_MAX;
+		_PyRuntime[previous_word()] = UINT64_MAX;
 	else if (!strcmp(plan, "thread"))
 		*(uint64_t *)(void *)((char *)thread + 160) += 1;
 	else if (!strcmp(plan, "frame-nowhere"))
