@@ -71,7 +71,10 @@ void python_looks_free(struct python_looks *looks);
 void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks);
 /* Of this the last part alone. */
 void python_looks_note_absent(struct table *table, const struct request *request);
-/* For the first screen, which has no such table: that the program's first process had no second thread, and what would change that. */
+/*
+ * For the first screen, which has no such table: why the program's first process has no lines; its frames cannot be read, or it had no
+ * second thread, and what would change that.
+ */
 void python_looks_note_alone(struct table *table, const struct request *request);
 
 /* What shares are of: the time in steps, without steps all. */

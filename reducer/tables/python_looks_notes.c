@@ -22,6 +22,9 @@ static const char *framework(const struct process *process, const char *name)
 	return said;
 }
 
+/* Before the reason why there are none. */
+#define ABSENT "absent: "
+
 /* What can be done about it: nothing of tfprof's, but a line in the program. */
 #define MAKES_SECOND "any does, however idle: threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
@@ -44,8 +47,8 @@ static void note_process(struct table *table, const struct process *process)
 		return;
 	if (strncmp(frames, "on", 2) != 0)
 		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, frames);
-	else if (time && strncmp(time, "absent: ", 8) == 0)
-		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + 8);
+	else if (time && strncmp(time, ABSENT, sizeof ABSENT - 1) == 0)
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + sizeof ABSENT - 1);
 	else if (process->python.look_count)
 		return;
 	else if (strcmp(period, "0") == 0)
@@ -120,8 +123,13 @@ void python_looks_note_absent(struct table *table, const struct request *request
 void python_looks_note_alone(struct table *table, const struct request *request)
 {
 	const struct process *main = request->run->process_count ? run_main(request->run) : NULL;
+	const char *frames = main ? framework(main, "python") : NULL;
 
-	if (main && request_wants_process(request, main) && was_alone(main) && main->gone_ns - main->start_ns >= ALONE_LEAST_NS)
+	if (!main || !request_wants_process(request, main) || main->gone_ns - main->start_ns < ALONE_LEAST_NS)
+		return;
+	if (frames && strncmp(frames, ABSENT, sizeof ABSENT - 1) == 0 && strcmp(process_setting(main, "STACKS"), "0") != 0)
+		table_note(table, NOTE_MISSING, "Lines of Python: process %s has none. %s", main->called, frames + sizeof ABSENT - 1);
+	else if (was_alone(main))
 		table_note(table, NOTE_MISSING,
 			   "Lines of Python by time: %s%s never had a second thread, and tfprof is not the reason for one "
 			   "(" MAKES_SECOND ").",

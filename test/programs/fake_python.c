@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define OUT __attribute__((visibility("default")))
 
@@ -306,7 +307,7 @@ static void spoil(const char *plan)
 		_PyRuntime[0]++;
 	else if (!strcmp(plan, "version"))
 		_PyRuntime[1] += 0x10000;
-	else if (!strcmp(plan, "newer"))
+	else if (!strncmp(plan, "newer", 5))
 		Py_Version = 0x031000f0;
 	else if (!strcmp(plan, "free-threaded"))
 		go_free();
@@ -384,5 +385,7 @@ int main(void)
 	if (PyCode_Type[8]) /* as its last user would */
 		((void (*)(void *))(uintptr_t)PyCode_Type[8])(codes[0]);
 	puts("done");
+	if (getenv("FAKE_PLAN") && !strcmp(getenv("FAKE_PLAN"), "newer-for-long"))
+		usleep(1100000);
 	return 0;
 }
