@@ -408,11 +408,22 @@ static const char *const allocators[] = {
 };
 #undef PASSES_ON
 
+#define HASH_LETTERS 52u /* "c", and 51 letters of base 32 */
+
+/* What TorchInductor wrote: named by its hash, in a folder of the second and third letter of that. */
+static bool is_generated(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+
+	return slash && slash - file >= 3 && name[0] == 'c' && strspn(name, "abcdefghijklmnopqrstuvwxyz234567") == HASH_LETTERS &&
+	       strcmp(name + HASH_LETTERS, ".py") == 0 && slash[-3] == '/' && strncmp(slash - 2, name + 1, 2) == 0;
+}
+
 /* Thousands of its lines import and compile. */
 bool frames_is_library(const char *file)
 {
-	return file[0] == '<' || strstr(file, "/lib/python") || strstr(file, "/lib64/python") || strstr(file, "/site-packages/") ||
-	       strstr(file, "/dist-packages/");
+	return is_generated(file) || file[0] == '<' || strstr(file, "/lib/python") || strstr(file, "/lib64/python") ||
+	       strstr(file, "/site-packages/") || strstr(file, "/dist-packages/");
 }
 
 bool frames_is_typed(const char *file)

@@ -61,7 +61,7 @@ void frame_cause_free(struct frame_cause *cause);
 /* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator, CUDA itself. */
 bool frames_is_allocator(const struct symbol_frame *frame);
 
-/* True for the file of a Python function that came with Python or was installed beside it, not written by the user. */
+/* True for the file of a Python function that came with Python, was installed beside it or made by a compiler, not written by the user. */
 bool frames_is_library(const char *file);
 
 /* True for the file of what was given by python -c or at a prompt; code that libraries generate has the same. */

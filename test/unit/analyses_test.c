@@ -482,9 +482,22 @@ static void looks_say_no_more_than_was_measured(void **state)
 	assert_true(fabs(python_looks_bounded(0, 0, 0)) < 1e-9);
 }
 
+/* What torch.compile writes was taken for the program's own: each named by its hash, in a folder of two letters of that. */
+static void files_that_nobody_wrote_are_libraries(void **state)
+{
+	(void)state;
+	assert_true(frames_is_library("/tmp/torchinductor_me/a6/ca6fa3yh3idzkowdee4ixh357q7idgwkwshlljabcdefghijklmn.py"));
+	assert_false(frames_is_library("/tmp/mine/a7/ca6fa3yh3idzkowdee4ixh357q7idgwkwshlljabcdefghijklmn.py"));
+	assert_false(frames_is_library("/home/me/al/calls_made_while_the_training_goes_on_and_on_and_on_1.py"));
+	assert_false(frames_is_library("ca6fa3yh3idzkowdee4ixh357q7idgwkwshlljabcdefghijklmn.py"));
+	assert_true(frames_is_library("/usr/lib/python3.13/threading.py"));
+	assert_false(frames_is_library("/home/me/train.py"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_that_nobody_wrote_are_libraries),
 		cmocka_unit_test(looks_say_no_more_than_was_measured),
 		TEST(test_summary_of_one_process),
 		TEST(test_summary_filters),
