@@ -18,13 +18,12 @@
 
 static const struct frame_rule {
 	const char *file;     /* the path ends so */
-	const char *function; /* what stands behind the last dot of its name: NULL = anything; "*word": holds that word, "*": any but a */
-			      /* module's own code */
+	const char *function; /* what stands behind the last dot of its name: "*word": holds that word, "*": any but a module's own code */
 	enum python_tracer tracer;
 } frame_rules[] = {
 	/* Called where no compiled code fits; compile_fx.py also holds what calls the result, under names without that word. */
-	{"torch/_dynamo/convert_frame.py", NULL, TRACER_TORCH},
-	{"torch/_dynamo/symbolic_convert.py", NULL, TRACER_TORCH},
+	{"torch/_dynamo/convert_frame.py", "*", TRACER_TORCH},
+	{"torch/_dynamo/symbolic_convert.py", "*", TRACER_TORCH},
 	{"torch/_inductor/compile_fx.py", "*compile", TRACER_TORCH},
 	{"torch/_functorch/aot_autograd.py", "create_aot_dispatcher_function", TRACER_TORCH},
 	{"torch/_functorch/aot_autograd.py", "aot_module_simplified", TRACER_TORCH},
@@ -49,7 +48,7 @@ static const struct frame_rule {
 	{"torch/_subclasses/fake_tensor.py", "*", TRACER_TORCH},
 	{"torch/jit/_trace.py", "trace", TRACER_TORCH_SCRIPT},
 	{"torch/jit/_script.py", "script", TRACER_TORCH_SCRIPT},
-	{"jax/_src/compiler.py", NULL, TRACER_JAX},
+	{"jax/_src/compiler.py", "*", TRACER_JAX},
 	{"jax/_src/interpreters/mlir.py", "*lower", TRACER_JAX},
 	{"jax/_src/interpreters/partial_eval.py", "*trace_to_jaxpr", TRACER_JAX},
 	{"jax/_src/interpreters/pxla.py", "*compile", TRACER_JAX},
@@ -63,6 +62,11 @@ static const struct frame_rule {
 
 /* Of a stack whose outer frames were cut off, and whose others say nothing: it may be of a compiler, or of what the result runs in. */
 #define TRACER_CUT_OFF 0xfeu
+/*
+ * Of a module of a compiler that is loaded, wherever that is first asked for: what it calls meanwhile (bodies of classes, tables that it
+ * makes) compiles nothing, unless a compiler asked for it.
+ */
+#define TRACER_LOADED 0xfdu
 #define CUT_OFF_MOST 1.0 /* seconds from one stack of a compiler to the next, with none but such ones between them */
 
 /* A stretch of a thread that has not ended. */
@@ -92,16 +96,28 @@ static int ends_with(const char *text, const char *end)
 static enum python_tracer tracer_of(const char *file, const char *function)
 {
 	const char *dot = strrchr(function, '.'), *last = dot != NULL ? dot + 1 : function;
+	int is_nameless = last[0] == '<'; /* a module that is loaded, with its comprehensions; those of functions stand below these */
 
 	for (size_t i = 0; i < sizeof frame_rules / sizeof *frame_rules; i++) {
 		const struct frame_rule *rule = &frame_rules[i];
 		if (!ends_with(file, rule->file))
 			continue;
-		if (rule->function == NULL || strcmp(rule->function, last) == 0 ||
-		    (rule->function[0] == '*' && strcmp(last, "<module>") != 0 && strstr(last, rule->function + 1) != NULL))
+		if (strcmp(rule->function, last) == 0 || (rule->function[0] == '*' && !is_nameless && strstr(last, rule->function + 1)))
 			return rule->tracer;
 	}
 	return TRACER_NONE;
+}
+
+/* Where the modules of compilers lie. */
+static const char *const compilers[] = {"/torch/_dynamo/", "/torch/_functorch/", "/torch/_inductor/", "/torch/_subclasses/",
+					"/torch/export/",  "/torch/fx/",	 "/torch/jit/",	      "/jax/_src/"};
+
+static int is_loaded(const char *file, const char *function)
+{
+	for (size_t i = 0; strcmp(function, "<module>") == 0 && i < sizeof compilers / sizeof *compilers; i++)
+		if (strstr(file, compilers[i]) != NULL)
+			return 1;
+	return 0;
 }
 
 /* Paths and names are cut at so much to be looked at: of the file its end counts. */
@@ -120,14 +136,14 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 	const struct fact_value *function = fact_text(fact, fields[1]), *file = fact_text(fact, fields[2]);
 	uint64_t id = fact_number(fact, fields[0]);
 	char texts[2][NAME_ROOM] = {"", ""};
-	enum python_tracer tracer;
+	unsigned tracer;
 
 	if (id > CODES_MAX || function == NULL || file == NULL || function->length >= NAME_ROOM)
 		return;
 	memcpy(texts[0], function->text, function->length);
 	size_t tail = file->length < NAME_ROOM ? file->length : NAME_ROOM - 1;
 	memcpy(texts[1], file->text + file->length - tail, tail);
-	tracer = tracer_of(texts[1], texts[0]);
+	tracer = is_loaded(texts[1], texts[0]) ? TRACER_LOADED : tracer_of(texts[1], texts[0]);
 	tracing->scan->process->python.has_inductor |= makes_code(texts[1], texts[0]);
 	if (tracer != TRACER_NONE && tracing->codes == NULL)
 		tracing->codes = calloc(CODES_MAX + 1, 1);
@@ -213,6 +229,7 @@ static void take_stack(void *state, size_t stream, const struct batch *batch, si
 	if (!is_ready(tracing))
 		return;
 	tracer = tracer_of_stack(tracing, (uint32_t)batch_value(batch, i, fields[0]));
+	tracer = tracer == TRACER_LOADED ? TRACER_NONE : tracer;
 	if (open->is_cut_off && (double)(time - open->to) > CUT_OFF_MOST * (double)tracing->scan->process->log->header.clock_hz)
 		close_tracing(tracing, stream);
 	open->is_cut_off = tracer == TRACER_CUT_OFF;

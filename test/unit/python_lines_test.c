@@ -163,7 +163,7 @@ static void versions(void **state)
 	assert_null(tfp_python_layout(&layout, 0x03080000, NULL, 0));
 	assert_null(tfp_python_layout(&layout, 0x030c01f0, NULL, 0));
 	assert_non_null(tfp_python_layout(&layout, 0x03070000, NULL, 0));
-	assert_non_null(tfp_python_layout(&layout, 0x030f00f0, NULL, 0));
+	assert_non_null(tfp_python_layout(&layout, 0x031000f0, NULL, 0));
 	uint64_t short_table[8] = {0};
 	assert_non_null(tfp_python_layout(&layout, 0x030d00f0, short_table, sizeof short_table));
 }
