@@ -475,6 +475,7 @@ struct step_first step_rows_first(const struct step_rows *rows)
 		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i) && !is_dead(rows, i)) {
 			first.ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->total_ns;
 			first.compilation_ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->exposed_ns[PART_COMPILATION];
+			first.input_ns += rows->items[i]->is_evaluation ? 0 : step_value(rows->items[i], VALUE_INPUT);
 			first.count += !rows->items[i]->is_evaluation;
 			first.evaluation += rows->items[i]->is_evaluation;
 		}

@@ -92,7 +92,7 @@ void step_time_put(struct text *text, double ns);
 
 /* The rows that count and are not judged. */
 struct step_first {
-	uint64_t ns, compilation_ns; /* compilation_ns: of ns */
+	uint64_t ns, compilation_ns, input_ns; /* the last two: of ns */
 	size_t count, evaluation; /* evaluation: more of them that evaluate; their time is not in ns */
 };
 struct step_first step_rows_first(const struct step_rows *rows);

@@ -106,6 +106,9 @@ void verdict_say_first(struct text *sentence, const struct step_rows *rows, cons
 		text_format(sentence, "; %.1f ms of it compile (-t compile_stats): %s", (double)first.compilation_ns / 1e6,
 			    only_traces(rows, request) ? "Python traces functions there, which no cache of compiled code saves"
 						       : "a cache of compiled code that is kept saves that");
+	else if (first.input_ns * 2 >= first.ns)
+		text_format(sentence, "; %.1f ms of it wait for input: a loader's workers start there, and buffers fill",
+			    (double)first.input_ns / 1e6);
 	text_string(sentence, ".");
 }
 
