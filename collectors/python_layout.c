@@ -183,12 +183,13 @@ static void find_collections(struct tfp_python_layout *layout, const struct own_
 	uint32_t bytes = table->stats ? 8 : TFP_PYTHON_COLLECTIONS;
 
 	layout->are_collections_apart = table->stats != 0;
-	layout->collections = NONE;
+	layout->collections = layout->collecting = NONE;
 	if (words[table->gc] >= OFFSET_MOST || words[table->collecting] >= OFFSET_MOST || words[table->collecting] < bytes)
 		return;
+	layout->collecting = (uint32_t)(words[table->gc] + words[table->collecting]);
 	if (table->stats && (words[table->stats] != words[table->collecting] - bytes || words[table->stats_size] != TFP_PYTHON_APART))
 		return;
-	layout->collections = (uint32_t)(words[table->gc] + words[table->collecting]) - bytes;
+	layout->collections = layout->collecting - bytes;
 }
 
 static const char *from_table(struct tfp_python_layout *layout, const struct own_table *table, const uint64_t *words)
@@ -239,6 +240,7 @@ const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].version == minor) {
 			*layout = known[i];
+			layout->collecting = layout->collections + TFP_PYTHON_COLLECTIONS;
 			return measure(layout);
 		}
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {

@@ -42,6 +42,7 @@ struct tfp_python_layout {
 	uint32_t bytes_length, bytes_data;
 	uint32_t type;			 /* any object: its type */
 	uint32_t collections;		 /* three times {collections, collected, uncollectable}, words */
+	uint32_t collecting;		 /* a half: 1 while the garbage collector runs; counted from where they are */
 	uint32_t are_collections_apart;	 /* 3.15 on: what points to them, TFP_PYTHON_APART bytes */
 	uint32_t are_collections_global; /* 3.8: from _PyRuntime, else from the interpreter's state */
 	enum tfp_python_lines lines;
@@ -60,11 +61,5 @@ const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version
  * 0: it has none. Reads nothing but the table.
  */
 uint32_t tfp_python_line(enum tfp_python_lines kind, const uint8_t *table, size_t bytes, uint32_t first, uint32_t at);
-
-/* Where the flag `collecting` lies, from where `collections` counts: behind the counters, or what points to them. */
-static inline uint32_t tfp_python_collecting(const struct tfp_python_layout *layout)
-{
-	return layout->collections + (layout->are_collections_apart ? 8 : TFP_PYTHON_COLLECTIONS);
-}
 
 #endif

@@ -41,7 +41,7 @@ struct watched {
 	uint32_t serial; /* of the thread when it was found */
 	uint32_t round;  /* in which it was met last */
 	uint32_t stack;  /* where it was at the last look, */
-	uint8_t collecting; /* and whether the garbage collector ran then */
+	uint8_t collecting; /* and whether the garbage collector ran then, as record python_time has it */
 	uint64_t looked, told, ran;
 	uint64_t cpu;    /* ns that it had used then, */
 	uint64_t untold; /* and of these in no record yet */
@@ -52,7 +52,7 @@ struct tfp_python_watch {
 	uint32_t round, count;
 	uint32_t unlooked; /* threads for which there is no room */
 	uint32_t good, doubtful; /* stacks */
-	uint8_t collecting; /* in this round: the interpreter's garbage collector runs */
+	uint8_t collecting; /* in this round: as record python_time has it */
 	uint64_t random;
 	uint64_t ran;      /* ticks: when some thread last ran, */
 	uint64_t due, gap; /* the next look, and the longest time between two */
@@ -244,17 +244,17 @@ static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
 	return count == 0 || stack ? stack : IN_DOUBT;
 }
 
-/* Whether the garbage collector runs: it has Python's lock, others that want to run Python code wait. 0 also where that is not known. */
-static uint8_t is_collecting(struct tfp_python_watch *watch, uintptr_t interpreter)
+/* 1: the garbage collector runs: it has Python's lock, others that want to run Python code wait. 2: not known. */
+static uint8_t collecting_now(struct tfp_python_watch *watch, uintptr_t interpreter)
 {
 	const struct tfp_python_layout *layout = &known->layout;
 	uintptr_t base = layout->are_collections_global ? (uintptr_t)known->symbols.runtime : interpreter;
 	uint32_t flag;
 
-	if (layout->collections == TFP_PYTHON_NONE || !base ||
-	    tfp_python_copy(&watch->copies, base + tfp_python_collecting(layout), &flag, sizeof flag))
-		return 0;
-	return flag == 1;
+	if (layout->collecting == TFP_PYTHON_NONE || !base ||
+	    tfp_python_copy(&watch->copies, base + layout->collecting, &flag, sizeof flag) || flag > 1)
+		return 2;
+	return (uint8_t)flag;
 }
 
 static void put(struct tfp_thread *self, struct watched *of, uint32_t stack, uint64_t until, uint64_t cpu)
@@ -451,7 +451,7 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 		return;
 	}
 	watch->round++;
-	watch->collecting = is_collecting(watch, interpreter);
+	watch->collecting = collecting_now(watch, interpreter);
 	if (walk_all(watch, self, interpreter)) /* else who was not met may be there, and is looked at the next time */
 		forget_ended(watch, self);
 	if (watch->unlooked)

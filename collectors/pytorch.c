@@ -288,8 +288,11 @@ void tfp_pytorch_forked(void)
 /* The thread that has them may be another, whose fork took so long that this one's did not wait: there it is no more. */
 void tfp_pytorch_in_child(void)
 {
+	int attaching = ATTACHING; /* another thread was: what it has done is not known, and nobody goes on with it */
+
 	if (forking)
 		leave_forking();
+	__atomic_compare_exchange_n((int *)&state, &attaching, ABSENT, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void tfp_pytorch_ending(void)

@@ -33,8 +33,8 @@
 #include "collectors/tables/pytorch.def"
 #undef TFP_HOOK
 
-#define WAIT_NS 100000	 /* while another thread attaches; */
-#define WAITS 500u	 /* no more of them in all */
+#define WAIT_NS 100000		     /* while another thread attaches; */
+#define WAIT_MOST UINT64_C(50000000) /* ns from the first wait on: later ones do not wait */
 #define TRIES 64u /* calls of memoryProfilingEnabled at which libtorch_cpu is looked for; libc10 comes just before it */
 
 /* As the caller means it; it lies in a library that is loaded for itself alone. */
@@ -160,18 +160,20 @@ static void attach(void *torch)
 static _Atomic uintptr_t meeting; /* the thread that attaches, or looks whether it can: what that allocates comes here again; 0 = none */
 
 /*
- * Another thread attaches, which takes some milliseconds: what this one computes meanwhile nobody would see. All such waits of a process
- * together have a bound, for in a child forked meanwhile nobody attaches.
+ * Another thread attaches, which takes some milliseconds: what this one computes meanwhile nobody would see. It is not waited for for ever:
+ * its processor may be another's.
  */
 static void await_meeting(uintptr_t self)
 {
-	static _Atomic uint32_t waits;
+	static _Atomic uint64_t until;
 	static const struct timespec pause = {0, WAIT_NS};
+	uint64_t now = tfp_sys_is_sealed() ? UINT64_MAX : tfp_clock_monotonic_ns(), none = 0;
 	uintptr_t who = meeting;
 
-	while (who && who != self && !tfp_sys_is_sealed() &&
-	       __atomic_add_fetch((uint32_t *)&waits, 1, __ATOMIC_RELAXED) <= WAITS) {
+	__atomic_compare_exchange_n((uint64_t *)&until, &none, now + WAIT_MOST, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	while (who && who != self && now < until) {
 		tfp_sys(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+		now = tfp_clock_monotonic_ns();
 		who = meeting;
 	}
 }

@@ -47,7 +47,8 @@ static double delay_of(const struct request *request, bool has_steps)
 	busy = busy_find(&rows, request);
 	for (size_t i = 0; i < rows.count; i++)
 		all += step_rows_judges(&rows, i) ? (double)rows.items[i]->total_ns : 0;
-	all = has_steps && rows.judged_count ? all / (double)rows.judged_count : busy.stretch_ns;
+	/* Without steps the functions' time is that of all processes, and this one's wait the longest of them. */
+	all = has_steps && rows.judged_count ? all / (double)rows.judged_count : busy.stretch_ns * (double)rows.processes;
 	step_rows_free(&rows);
 	return busy.share >= VERDICT_BUSY ? busy.share * all : 0;
 }

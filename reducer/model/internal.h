@@ -43,7 +43,7 @@ void run_set_length(struct run *run);
  */
 #define MODEL_ENTRIES_MAX (1u << 20)
 
-#define MODEL_FUNCTIONS_MAX 4096u /* of TensorFlow in a process; more are not told apart. 64 KiB of a stack hold two times of each */
+#define MODEL_FUNCTIONS_MAX 4096u /* of TensorFlow in a process; more are not told apart. 96 KiB of a stack hold three numbers of each */
 void *model_room(void *array, size_t count, size_t bytes);
 
 /* Reads settings, arguments, modules and the like of a process. facts.c */

@@ -50,13 +50,16 @@ struct python_look {
 	int64_t cpu_time_ns;	  /* as cpu_stack */
 };
 
+/* For qsort, of struct python_look: by thread, then time. */
+int python_look_compare(const void *a, const void *b);
+
 #define PYTHON_LOOK_IN_DOUBT UINT32_MAX /* instead of a stack: the look found nothing certain */
 #define PYTHON_LOOKS_MOST (1u << 19) /* 24 MiB; where there are more, of several of a thread one stands for all */
 
 struct python_rows {
 	struct python_look *looks; /* in no order of time */
 	size_t look_count;
-	struct python_look *held; /* those within slow steps outside of windows; in no order */
+	struct python_look *held; /* those within slow steps outside of windows; as python_look_compare has them */
 	size_t held_count;
 	uint64_t held_beyond; /* that found no room among them */
 	int knows_collecting; /* looks say whether the garbage collector ran: those of an older library do not */

@@ -88,7 +88,7 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 	if (looks == NULL)
 		return;
 	rows->looks = looks;
-	rows->knows_collecting = fields[4] >= 0;
+	rows->knows_collecting |= fields[4] >= 0 && batch_value(batch, i, fields[4]) < 2;
 	looks[rows->look_count++] = (struct python_look){.time_ns = (int64_t)batch->times[i],
 							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
 							  .count = 1,
@@ -124,7 +124,7 @@ static void take_held(void *state, size_t stream, const struct batch *batch, siz
 							 .wall_ns = batch_value(batch, i, fields[2]),
 							 .cpu_ns = batch_value(batch, i, fields[3]),
 							 .cpu_stack = stack,
-							 .is_collecting = batch_value(batch, i, fields[5]) != 0,
+							 .is_collecting = batch_value(batch, i, fields[5]) == 1,
 							 .cpu_time_ns = time};
 }
 
@@ -155,10 +155,21 @@ static void time_looks(struct process *process, struct python_look *looks, size_
 	}
 }
 
+int python_look_compare(const void *a, const void *b)
+{
+	const struct python_look *one = a, *other = b;
+
+	if (one->thread != other->thread)
+		return one->thread > other->thread ? 1 : -1;
+	return one->time_ns > other->time_ns ? 1 : -(one->time_ns < other->time_ns);
+}
+
 static void times(struct process *process)
 {
 	time_looks(process, process->python.looks, process->python.look_count);
 	time_looks(process, process->python.held, process->python.held_count);
+	if (process->python.held_count)
+		qsort(process->python.held, process->python.held_count, sizeof *process->python.held, python_look_compare);
 }
 
 const struct scan_subject python_time_subject = {

@@ -12,8 +12,8 @@ bool python_looks_know_collecting(const struct request *request)
 	return false;
 }
 
-/* The line of the program's own in which it ran longest; SIZE_MAX = none. */
-static size_t most_collecting(const struct python_looks *looks)
+/* The line of the program's own in which it ran for more than half of `all` ns; SIZE_MAX = none: it runs wherever objects are made. */
+static size_t most_collecting(const struct python_looks *looks, uint64_t all)
 {
 	size_t most = SIZE_MAX;
 	uint64_t longest = 0;
@@ -25,7 +25,7 @@ static size_t most_collecting(const struct python_looks *looks)
 			most = i;
 		}
 	}
-	return most;
+	return longest > all / 2 ? most : SIZE_MAX;
 }
 
 double python_looks_collecting(const struct request *request, uint64_t *ns, struct text *place)
@@ -37,9 +37,9 @@ double python_looks_collecting(const struct request *request, uint64_t *ns, stru
 	if (!python_looks_know_collecting(request))
 		return -1;
 	python_looks_gather_judged(&looks, request);
-	if (python_looks_is_enough(&looks) && python_looks_whole(&looks)) {
-		size_t most = most_collecting(&looks);
+	if (looks.has_steps && python_looks_is_enough(&looks) && python_looks_whole(&looks)) {
 		*ns = python_looks_judged_collecting(&looks, &looks.all);
+		size_t most = most_collecting(&looks, *ns);
 		percent = 100.0 * (double)*ns / (double)python_looks_whole(&looks);
 		if (most != SIZE_MAX) {
 			text_format(place, "%s (", looks.lines.list[most].function);
@@ -57,8 +57,8 @@ void python_looks_say_collecting(struct text *sentence, const struct request *re
 	uint64_t ns;
 	double percent = python_looks_collecting(request, &ns, &place);
 
-	if (percent >= least && place.length)
-		text_format(sentence, " Python's garbage collector ran in %.0f %% of the time, most of it in %s, by looks at Python code.",
-			    percent, place.bytes);
+	if (percent >= least)
+		text_format(sentence, " Python's garbage collector ran in %.0f %% of the time%s%s, by looks at Python code.", percent,
+			    place.length ? ", most of it in " : "", place.length ? place.bytes : "");
 	text_free(&place);
 }

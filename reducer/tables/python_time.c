@@ -53,7 +53,7 @@ static const struct table_column columns[] = {
 	[STEP_TOTAL] = {"step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
 	[COLLECTING] = {"collecting_ns", "collecting", TABLE_INTEGER, UNIT_NS, 2,
 			 "of step_own_ns, without steps of time_own_ns, while Python's garbage collector ran, in this thread or another "
-			 "one that kept it from running; empty = the log does not say"},
+			 "one meanwhile; empty = the log does not say"},
 	[TIME_OWN] = {"time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
 		       "wall time of the whole run as far as it was looked at, in it and in the libraries that it called, running or "
 		       "waiting"},

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOKED_MOSTLY 90.0 /* percent of a step: of less shares are told as the least that there was */
+
 enum {
 	PROCESS,
 	STEP,
@@ -57,7 +59,7 @@ static const struct table_column columns[] = {
 		 "processor time of the thread, as own_ns: much less than that = it waited"},
 	[COLLECTING] = {"collecting_ns", "collecting", TABLE_INTEGER, UNIT_NS, 1,
 			"of own_ns, Python's garbage collector ran, in this thread or another one"},
-	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 1, "records of looks that found it so"},
+	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 1, "records of looks at which own_ns counts"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
@@ -71,7 +73,6 @@ struct slow_step {
 	size_t process;
 	const struct window *edge; /* that its end opened */
 	const struct unit *unit;   /* NULL = its record is not there */
-	uint32_t thread;	   /* whose looks count */
 };
 
 struct slow_steps {
@@ -83,7 +84,20 @@ struct slow_steps {
 	const struct python_look *look;
 	uint64_t wall_ns;
 	bool is_innermost, has_own;
+	size_t typed;	    /* its innermost line of python -c or a prompt; SIZE_MAX = none */
+	uint64_t looked_ns; /* of the step's thread within the step, whatever the looks found */
 };
+
+static void add_own(struct slow_steps *steps, size_t number)
+{
+	struct line_sums *sums = &steps->sums[number];
+
+	sums->own_ns += steps->wall_ns;
+	sums->cpu_ns += steps->look->cpu_ns < steps->wall_ns ? steps->look->cpu_ns : steps->wall_ns;
+	sums->collecting_ns += steps->look->is_collecting ? steps->wall_ns : 0;
+	sums->looks++;
+	steps->has_own = true;
+}
 
 static void take_frame(void *context, const struct symbol_frame *frame)
 {
@@ -98,20 +112,49 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	if (number == before)
 		*sums = (struct line_sums){0};
 	sums->self_ns += steps->is_innermost ? steps->wall_ns : 0;
-	sums->looks += steps->is_innermost;
-	if (!steps->has_own && !frames_is_library(frame->file)) {
-		sums->own_ns += steps->wall_ns;
-		sums->cpu_ns += steps->look->cpu_ns;
-		sums->collecting_ns += steps->look->is_collecting ? steps->wall_ns : 0;
-		sums->looks += !steps->is_innermost;
-		steps->has_own = true;
-	}
 	steps->is_innermost = false;
+	if (!frames_is_library(frame->file))
+		add_own(steps, number);
+	else if (steps->typed == SIZE_MAX && frames_is_typed(frame->file))
+		steps->typed = number;
+}
+
+/* The first look that may lie in the step. */
+static size_t first_of(const struct python_rows *rows, const struct slow_step *step)
+{
+	const struct python_look wanted = {.thread = step->unit->thread, .time_ns = step->unit->start_ns + 1};
+	size_t from = 0, to = rows->held_count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (python_look_compare(&rows->held[middle], &wanted) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
 }
 
 static bool is_in(const struct slow_step *step, const struct python_look *look)
 {
-	return look->thread == step->thread && look->time_ns > step->unit->start_ns && look->time_ns <= step->unit->end_ns;
+	return look->thread == step->unit->thread && look->time_ns <= step->unit->end_ns;
+}
+
+static void take_look(struct slow_steps *steps, const struct slow_step *step, const struct python_look *look)
+{
+	uint64_t since = (uint64_t)(look->time_ns - step->unit->start_ns);
+
+	steps->look = look;
+	steps->wall_ns = look->wall_ns < since ? look->wall_ns : since;
+	steps->looked_ns += steps->wall_ns;
+	if (!look->stack || look->stack == PYTHON_LOOK_IN_DOUBT)
+		return;
+	steps->is_innermost = true;
+	steps->has_own = false;
+	steps->typed = SIZE_MAX;
+	frames_walk(steps->request->frames, step->process, look->stack, take_frame, steps);
+	if (!steps->has_own && steps->typed != SIZE_MAX)
+		add_own(steps, steps->typed);
 }
 
 /* Into steps->sums. */
@@ -119,19 +162,11 @@ static void gather(struct slow_steps *steps, const struct slow_step *step)
 {
 	const struct python_rows *rows = &steps->request->run->processes[step->process].python;
 
+	steps->looked_ns = 0;
 	if (steps->lines.count)
 		memset(steps->sums, 0, steps->lines.count * sizeof(*steps->sums));
-	for (size_t i = 0; step->unit && i < rows->held_count; i++) {
-		const struct python_look *look = &rows->held[i];
-		if (!is_in(step, look) || !look->stack || look->stack == PYTHON_LOOK_IN_DOUBT)
-			continue;
-		uint64_t since = (uint64_t)(look->time_ns - step->unit->start_ns);
-		steps->look = look;
-		steps->wall_ns = look->wall_ns < since ? look->wall_ns : since;
-		steps->is_innermost = true;
-		steps->has_own = false;
-		frames_walk(steps->request->frames, step->process, look->stack, take_frame, steps);
-	}
+	for (size_t i = step->unit ? first_of(rows, step) : rows->held_count; i < rows->held_count && is_in(step, &rows->held[i]); i++)
+		take_look(steps, step, &rows->held[i]);
 }
 
 static double percent_of(const struct slow_step *step, uint64_t ns)
@@ -172,7 +207,7 @@ static size_t sort_lines(struct slow_steps *steps, size_t *order)
 	size_t count = 0;
 
 	for (size_t i = 0; i < steps->lines.count; i++)
-		if (steps->sums[i].looks)
+		if (steps->sums[i].own_ns || steps->sums[i].self_ns)
 			order[count++] = i;
 	qsort_r(order, count, sizeof(*order), by_own, steps);
 	return count;
@@ -200,18 +235,6 @@ static void put_lines(struct table *table, struct slow_steps *steps, const struc
 
 typedef void slow_visit(void *context, struct slow_steps *steps, const struct slow_step *step);
 
-/* The step's thread where looks met it, else the process's first. */
-static uint32_t thread_of(const struct process *process, const struct unit *unit)
-{
-	for (size_t i = 0; i < process->python.held_count; i++)
-		if (process->python.held[i].thread == unit->thread)
-			return unit->thread;
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].tid == process->pid)
-			return process->threads[i].serial;
-	return unit->thread;
-}
-
 static bool is_asked(const struct request *request, const struct slow_step *step)
 {
 	const struct unit *unit = step->unit;
@@ -226,13 +249,13 @@ static void visit_process(struct slow_steps *steps, size_t number, slow_visit *v
 	const struct process *process = &steps->request->run->processes[number];
 	struct units units = {0};
 
-	units_of_steps(&units, process);
 	for (size_t i = 0; i < process->window_count; i++) {
 		const struct window *edge = &process->windows[i];
 		if (!edge->is_open || edge->cause != WINDOW_BY_SLOW)
 			continue;
+		if (!units.count)
+			units_of_steps(&units, process);
 		struct slow_step step = {.process = number, .edge = edge, .unit = units_at(&units, edge->time_ns - 1, 0, UINT64_MAX)};
-		step.thread = step.unit ? thread_of(process, step.unit) : 0;
 		if (!is_asked(steps->request, &step))
 			continue;
 		gather(steps, &step);
@@ -280,7 +303,8 @@ static void take_longest(void *context, struct slow_steps *steps, const struct s
 	text_clear(&longest->said);
 	text_format(&longest->said, "Slow step %" PRIu64 " (", step->unit->number);
 	step_time_put(&longest->said, (double)longest->ns);
-	text_format(&longest->said, ") spent %.0f %% of its time in ", percent_of(step, steps->sums[first].own_ns));
+	text_format(&longest->said, ") spent %s%.0f %% of its time in ",
+		    percent_of(step, steps->looked_ns) < LOOKED_MOSTLY ? "at least " : "", percent_of(step, steps->sums[first].own_ns));
 	python_line_place(&longest->said, &steps->lines.list[first]);
 	text_format(&longest->said, " (%s), by looks at Python code", steps->lines.list[first].function);
 }
@@ -315,8 +339,8 @@ static void note_looks(struct table *table, const struct request *request)
 	else if (table->row_count)
 		table_note(table, NOTE_MISSING,
 			   "Nobody looked at Python code in slow steps: PYTHON_TIME=0, a program of one thread, no Python from 3.8 to "
-			   "3.14, or steps that were over before the first look.");
-	else
+			   "3.15, steps that were over before the first look, or a library that took none outside of windows.");
+	else if (!notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO, "No window opened behind a slow step: TFPROF_WINDOW=slow:50%% asks for that.");
 	if (beyond)
 		table_note(table, NOTE_MISSING, "%" PRIu64 " further looks found no room in the reducer.", beyond);

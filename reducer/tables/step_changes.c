@@ -241,8 +241,8 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 	}
 	text_char(text, '.');
 	if (before >= 0 && now >= WAITED_FROM)
-		text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%%s.", 100 * now,
-			    100 * before, before >= WAITED_BEFORE ? "" : ": other work had them");
+		text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%.", 100 * now,
+			    100 * before);
 }
 
 /* Whether other work on the machine, which was there before as well, may be all of the reason. */

@@ -54,7 +54,10 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 	if (busy->between_ns > (1 + OUTSIDE_MOST) * busy->stretch_ns)
 		text_format(sentence, " (by the readings around these %.2f s, %.2f s apart)", busy->stretch_ns / 1e9,
 			    busy->between_ns / 1e9);
-	text_format(sentence, ": %s had them.", busy->own >= BUSY_MOSTLY ? "other threads and processes of this run" : "other work");
+	text_format(sentence, ": %s had them.",
+		    busy->own >= BUSY_MOSTLY				? "other threads and processes of this run"
+		    : busy->own >= 0 && busy->own <= 1 - BUSY_MOSTLY ? "other work"
+								     : "other work, or other threads of this run,");
 }
 
 /* The process that the report is headed by. */
@@ -107,8 +110,7 @@ void verdict_say_first(struct text *sentence, const struct step_rows *rows, cons
 			    only_traces(rows, request) ? "Python traces functions there, which no cache of compiled code saves"
 						       : "a cache of compiled code that is kept saves that");
 	else if (first.input_ns * 2 >= first.ns)
-		text_format(sentence, "; %.1f ms of it wait for input: a loader's workers start there, and buffers fill",
-			    (double)first.input_ns / 1e6);
+		text_format(sentence, "; %.1f ms of it wait for input", (double)first.input_ns / 1e6);
 	text_string(sentence, ".");
 }
 
