@@ -167,14 +167,16 @@ static void await_meeting(uintptr_t self)
 {
 	static _Atomic uint64_t until;
 	static const struct timespec pause = {0, WAIT_NS};
-	uint64_t now = tfp_sys_is_sealed() ? UINT64_MAX : tfp_clock_monotonic_ns(), none = 0;
 	uintptr_t who = meeting;
+	uint64_t now, none = 0;
 
+	if (!who || who == self || tfp_sys_is_sealed())
+		return;
+	now = tfp_clock_monotonic_ns();
 	__atomic_compare_exchange_n((uint64_t *)&until, &none, now + WAIT_MOST, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	while (who && who != self && now < until) {
+	while (meeting && now < until) {
 		tfp_sys(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 		now = tfp_clock_monotonic_ns();
-		who = meeting;
 	}
 }
 

@@ -75,6 +75,20 @@ static void thin(struct python_time *taken, struct python_rows *rows)
 	taken->most = rows->look_count > PYTHON_LOOKS_MOST / 2 ? 2 * rows->look_count : PYTHON_LOOKS_MOST;
 }
 
+/* Of a record whose fields thread, stack, wall, cpu, collecting stand first in `fields`. */
+static struct python_look look_of(const struct batch *batch, size_t i, const int *fields, uint64_t time)
+{
+	return (struct python_look){.time_ns = (int64_t)time,
+				    .thread = (uint32_t)batch_value(batch, i, fields[0]),
+				    .count = 1,
+				    .is_collecting = batch_value(batch, i, fields[4]) == 1,
+				    .stack = (uint32_t)batch_value(batch, i, fields[1]),
+				    .wall_ns = batch_value(batch, i, fields[2]),
+				    .cpu_ns = batch_value(batch, i, fields[3]),
+				    .cpu_stack = (uint32_t)batch_value(batch, i, fields[1]),
+				    .cpu_time_ns = (int64_t)time};
+}
+
 static void take_look(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct python_time *taken = state;
@@ -89,15 +103,7 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 		return;
 	rows->looks = looks;
 	rows->knows_collecting |= fields[4] >= 0 && batch_value(batch, i, fields[4]) < 2;
-	looks[rows->look_count++] = (struct python_look){.time_ns = (int64_t)batch->times[i],
-							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
-							  .count = 1,
-							  .is_collecting = batch_value(batch, i, fields[4]) == 1,
-							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
-							  .wall_ns = batch_value(batch, i, fields[2]),
-							  .cpu_ns = batch_value(batch, i, fields[3]),
-							  .cpu_stack = (uint32_t)batch_value(batch, i, fields[1]),
-							  .cpu_time_ns = (int64_t)batch->times[i]};
+	looks[rows->look_count++] = look_of(batch, i, fields, batch->times[i]);
 }
 
 /* Of a slow step, told behind it. */
@@ -105,9 +111,7 @@ static void take_held(void *state, size_t stream, const struct batch *batch, siz
 {
 	struct python_time *taken = state;
 	struct python_rows *rows = &taken->scan->process->python;
-	uint64_t before = batch_value(batch, i, fields[4]);
-	int64_t time = before <= batch->times[i] ? (int64_t)(batch->times[i] - before) : 0;
-	uint32_t stack = (uint32_t)batch_value(batch, i, fields[1]);
+	uint64_t before = batch_value(batch, i, fields[5]);
 	struct python_look *held;
 
 	(void)stream;
@@ -117,20 +121,12 @@ static void take_held(void *state, size_t stream, const struct batch *batch, siz
 		return;
 	}
 	rows->held = held;
-	held[rows->held_count++] = (struct python_look){.time_ns = time,
-							 .thread = (uint32_t)batch_value(batch, i, fields[0]),
-							 .count = 1,
-							 .stack = stack,
-							 .wall_ns = batch_value(batch, i, fields[2]),
-							 .cpu_ns = batch_value(batch, i, fields[3]),
-							 .cpu_stack = stack,
-							 .is_collecting = batch_value(batch, i, fields[5]) == 1,
-							 .cpu_time_ns = time};
+	held[rows->held_count++] = look_of(batch, i, fields, before <= batch->times[i] ? batch->times[i] - before : 0);
 }
 
 static const struct scan_record records[] = {
 	{"python_time", take_look, NULL, {"thread", "stack", "wall", "cpu", "collecting"}},
-	{"python_held", take_held, NULL, {"thread", "stack", "wall", "cpu", "before", "collecting"}},
+	{"python_held", take_held, NULL, {"thread", "stack", "wall", "cpu", "collecting", "before"}},
 };
 
 static void *begin(struct scan *scan)

@@ -7,7 +7,7 @@
  */
 #include "reducer/model/spans_internal.h"
 
-/* As reducer/import/sink.h has it. */
+/* What reducer/import/ takes: xplane.h, sink.c. */
 #define FOREIGN_LATEST (UINT64_C(1) << 62)  /* ns */
 #define FOREIGN_LONGEST (UINT64_C(1) << 54) /* ns: half a year */
 

@@ -256,6 +256,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 	*views = (struct input_views){.items = base_alloc(run->process_count + 1, sizeof(*views->items))};
 	step_rows_find(&views->rows, request);
 	double delay = busy_find(&views->rows, request).share;
+	bool has_looks = python_looks_any(request);
 	for (size_t p = 0; p < run->process_count; p++) {
 		const struct loading_row *loading =
 			loading_row_of(analyses_process(request->analyses, &analysis_loading, p), run->processes[p].log_id);
@@ -266,7 +267,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 		*view = (struct input_view){.process = &run->processes[p],
 					    .loading = loading,
 					    .step_thread_cores = -1,
-					    .has_looks = python_looks_any(request),
+					    .has_looks = has_looks,
 					    .pipelines = analyses_process(request->analyses, &analysis_pipelines, p)};
 		view->first = step_rows_of(&views->rows, p, &view->end);
 		sum_steps(view, &views->rows);

@@ -2,6 +2,8 @@
 /* Lines of Python by number; see reducer/tables/python_lines.h. */
 #include "reducer/tables/python_lines.h"
 
+#include "reducer/tables/frames.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,4 +79,16 @@ void python_lines_put(const struct python_lines *lines, size_t number, struct ta
 	table_string(table, column, line->function);
 	table_string(table, column + 1, line->file);
 	table_integer(table, column + 2, line->line);
+}
+
+void python_own_take(struct python_own *own, const struct symbol_frame *frame, size_t number)
+{
+	if (own->is_certain)
+		return;
+	if (!frames_is_library(frame->file)) {
+		own->line = number;
+		own->is_certain = true;
+	} else if (own->line == SIZE_MAX && frames_is_typed(frame->file)) {
+		own->line = number;
+	}
 }

@@ -32,6 +32,18 @@ size_t python_lines_number(struct python_lines *lines, const struct symbol_frame
 /* "train.py:41" */
 void python_line_place(struct text *text, const struct python_line_name *line);
 
+/*
+ * The line of the program's own that a stack is told of: the innermost one that is neither Python's nor installed; where there is none the
+ * innermost of python -c or a prompt, where code that libraries generate is, too.
+ */
+struct python_own {
+	size_t line; /* number; SIZE_MAX = none so far, as at the begin of a stack */
+	bool is_certain;
+};
+#define PYTHON_OWN_NONE ((struct python_own){.line = SIZE_MAX})
+/* The stack's next frame, from the inside out. */
+void python_own_take(struct python_own *own, const struct symbol_frame *frame, size_t number);
+
 /* Function, file and line into three columns from `column` on. */
 void python_lines_put(const struct python_lines *lines, size_t number, struct table *table, size_t column);
 

@@ -40,8 +40,8 @@ struct walking {
 	uint64_t walked; /* stacks so far */
 	/* Of the stack being walked. */
 	const struct look_sums *amounts;
-	bool is_innermost, has_own;
-	size_t typed; /* its innermost line of python -c or a prompt, where code that libraries generate is, too; SIZE_MAX = none */
+	bool is_innermost;
+	struct python_own own;
 };
 
 bool python_looks_any(const struct request *request)
@@ -334,12 +334,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	if (walking->is_innermost)
 		python_looks_add(&line->self, walking->amounts);
 	walking->is_innermost = false;
-	if (!walking->has_own && !frames_is_library(frame->file)) {
-		python_looks_add(&line->own, walking->amounts);
-		walking->has_own = true;
-	}
-	if (walking->typed == SIZE_MAX && frames_is_typed(frame->file))
-		walking->typed = number;
+	python_own_take(&walking->own, frame, number);
 	if (line->stack == walking->walked)
 		return;
 	line->stack = walking->walked;
@@ -355,12 +350,11 @@ static void walk_stack(void *context, size_t process, uint32_t stack, const stru
 	walking->process = process;
 	walking->amounts = sums;
 	walking->is_innermost = true;
-	walking->has_own = false;
-	walking->typed = SIZE_MAX;
+	walking->own = PYTHON_OWN_NONE;
 	walking->walked++;
 	frames_walk(walking->frames, process, stack, take_frame, walking);
-	if (!walking->has_own && walking->typed != SIZE_MAX)
-		python_looks_add(&walking->looks->list[walking->typed].own, sums);
+	if (walking->own.line != SIZE_MAX)
+		python_looks_add(&walking->looks->list[walking->own.line].own, sums);
 }
 
 static void gather(struct python_looks *looks, const struct request *request, const struct step_rows *judged)

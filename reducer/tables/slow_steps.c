@@ -83,8 +83,8 @@ struct slow_steps {
 	/* Of the look whose stack is walked; wall_ns: what of it lies in the step. */
 	const struct python_look *look;
 	uint64_t wall_ns;
-	bool is_innermost, has_own;
-	size_t typed;	    /* its innermost line of python -c or a prompt; SIZE_MAX = none */
+	bool is_innermost;
+	struct python_own own;
 	uint64_t looked_ns; /* of the step's thread within the step, whatever the looks found */
 };
 
@@ -96,7 +96,6 @@ static void add_own(struct slow_steps *steps, size_t number)
 	sums->cpu_ns += steps->look->cpu_ns < steps->wall_ns ? steps->look->cpu_ns : steps->wall_ns;
 	sums->collecting_ns += steps->look->is_collecting ? steps->wall_ns : 0;
 	sums->looks++;
-	steps->has_own = true;
 }
 
 static void take_frame(void *context, const struct symbol_frame *frame)
@@ -104,7 +103,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	struct slow_steps *steps = context;
 	size_t before = steps->lines.count, number;
 
-	if (frame->module != FRAMES_PYTHON || (!steps->is_innermost && steps->has_own))
+	if (frame->module != FRAMES_PYTHON || steps->own.is_certain)
 		return;
 	number = python_lines_number(&steps->lines, frame);
 	steps->sums = base_grow(steps->sums, &steps->room, number + 1, sizeof(*steps->sums));
@@ -113,10 +112,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 		*sums = (struct line_sums){0};
 	sums->self_ns += steps->is_innermost ? steps->wall_ns : 0;
 	steps->is_innermost = false;
-	if (!frames_is_library(frame->file))
-		add_own(steps, number);
-	else if (steps->typed == SIZE_MAX && frames_is_typed(frame->file))
-		steps->typed = number;
+	python_own_take(&steps->own, frame, number);
 }
 
 /* The first look that may lie in the step. */
@@ -150,11 +146,10 @@ static void take_look(struct slow_steps *steps, const struct slow_step *step, co
 	if (!look->stack || look->stack == PYTHON_LOOK_IN_DOUBT)
 		return;
 	steps->is_innermost = true;
-	steps->has_own = false;
-	steps->typed = SIZE_MAX;
+	steps->own = PYTHON_OWN_NONE;
 	frames_walk(steps->request->frames, step->process, look->stack, take_frame, steps);
-	if (!steps->has_own && steps->typed != SIZE_MAX)
-		add_own(steps, steps->typed);
+	if (steps->own.line != SIZE_MAX)
+		add_own(steps, steps->own.line);
 }
 
 /* Into steps->sums. */
