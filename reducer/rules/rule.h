@@ -17,6 +17,7 @@
 #define RULE_NO_GPU "the program used no GPU"
 #define RULE_UNSEEN "of too many launches nothing was recorded of what the device did, so when it waited is not known"
 #define RULE_ONE_DEVICE "only one device was used"
+#define RULE_PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own." /* a remedy's further sentence */
 
 #define RULE(name, area, threshold, unit, help) void rule_##name(const struct rule_facts *facts, struct finding *finding);
 #define LIMIT(rule, name, value, unit, help)
