@@ -11,7 +11,7 @@
 #include "reducer/report/causes.h"
 #include "reducer/report/summary.h"
 #include "reducer/tables/memory_out.h"
-#include "reducer/tables/step_values.h"
+#include "reducer/tables/step_cover.h"
 
 struct summary {
 	FILE *file; /* of the part */

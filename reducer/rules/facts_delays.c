@@ -8,7 +8,7 @@
 
 #include "reducer/model/gpu.h"
 #include "reducer/tables/busy.h"
-#include "reducer/tables/step_values.h"
+#include "reducer/tables/step_cover.h"
 #include "reducer/tables/task_delays.h"
 
 #include <math.h>

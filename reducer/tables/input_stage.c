@@ -3,6 +3,7 @@
 #include "reducer/tables/input_stage.h"
 
 #include "reducer/model/rank.h"
+#include "reducer/tables/step_cover.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

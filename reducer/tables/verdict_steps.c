@@ -7,6 +7,7 @@
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/step_cover.h"
 #include "reducer/tables/steps_ahead.h"
 
 #include <inttypes.h>

@@ -5,6 +5,7 @@
  * Rule: expected times were added by hand.
  */
 #include "reducer/read/log.h"
+#include "reducer/tables/step_cover.h"
 #include "reducer/tables/step_unusual.h"
 
 #include <setjmp.h>
