@@ -23,6 +23,7 @@ void facts_gather_steps(struct rule_facts *facts, const struct request *request)
 /* After steps, devices and environment; likewise facts_gather_flops. */
 void facts_gather_tables(struct rule_facts *facts, const struct request *request);
 void facts_gather_delays(struct rule_facts *facts, const struct request *request);
+void facts_gather_machine(struct rule_facts *facts, const struct request *request);
 void facts_gather_failure(struct rule_facts *facts, const struct request *request);
 void facts_gather_python(struct rule_facts *facts, const struct request *request);
 void facts_gather_memory(struct rule_facts *facts, const struct request *request);

@@ -76,6 +76,7 @@ static void gather_placement(struct rule_facts *facts, const struct request *req
 void facts_gather_tables(struct rule_facts *facts, const struct request *request)
 {
 	facts_gather_delays(facts, request);
+	facts_gather_machine(facts, request);
 	gather_fragmentation(facts, request);
 	gather_placement(facts, request);
 }

@@ -173,6 +173,7 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 		busy->process = index;
 		busy->stretch_ns = (double)(stretch->to - stretch->from);
 		busy->between_ns = (double)(between.to - between.from);
+		busy->kept = machine_kept_from(process, between.from, between.to);
 		busy->own = busy_machine_find(&machine, run, index, between.from, between.to) && machine.all_ns > 0
 				    ? machine.own_ns / machine.all_ns
 				    : -1;

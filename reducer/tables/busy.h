@@ -9,8 +9,10 @@
 #ifndef REDUCER_TABLES_BUSY_H
 #define REDUCER_TABLES_BUSY_H
 
+#include "reducer/tables/machine.h"
 #include "reducer/tables/step_values.h"
 
+#define BUSY_LIMITED 0.5 /* of a wait for processors: then it was the control group's limit, used up for so much of the time */
 #define BUSY_MOSTLY 0.75 /* of the busy processors: then it was this program, or the others, that had them */
 
 /* A total over a stretch of time that holds so many judged steps; added up over processes. steps 0: not known. */
@@ -26,6 +28,7 @@ struct busy {
 	size_t process; /* whose share that is, by its place in the run */
 	double stretch_ns, between_ns; /* of its steps, and between the readings that its share is by: these may lie far outside */
 	double own;	/* of what the machine's processors ran between them, the run's own part; negative = not known */
+	struct machine_kept kept; /* from that process, between them */
 };
 
 /* From the first judged step of each process to its last one, or of that time what lies between readings. */

@@ -4,6 +4,7 @@
  *
  * Rule: a device's figures are of the device as a whole, whoever used it; a figure that NVML does not give is empty.
  */
+#include "reducer/tables/machine.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/readings.h"
@@ -61,33 +62,11 @@ static const uint16_t places[USE_READINGS] = {
 #undef TFP_READING
 };
 
-/* nvmlClocksEventReasons of nvml.h. */
-static const struct {
-	uint64_t bit;
-	const char *word;
-} reasons[] = {
-	{0x1, "idle"},
-	{0x2, "clocks set"},
-	{0x4, "power cap"},
-	{0x8, "hardware slowdown"},
-	{0x10, "sync boost"},
-	{0x20, "temperature"},
-	{0x40, "hardware temperature"},
-	{0x80, "power brake"},
-	{0x100, "display clocks"},
-};
-
 static void add_reasons(struct table *table, uint64_t bits)
 {
 	struct text words = {0};
 
-	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-		if (bits & reasons[i].bit)
-			text_format(&words, "%s%s", words.length ? ", " : "", reasons[i].word);
-		bits &= ~reasons[i].bit;
-	}
-	if (bits)
-		text_format(&words, "%s0x%" PRIx64, words.length ? ", " : "", bits);
+	machine_put_reasons(&words, bits);
 	if (words.length)
 		table_text(table, REASONS, words.bytes, words.length);
 	text_free(&words);

@@ -279,6 +279,7 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 	if (!put_rare(sentence, rows, request, all))
 		verdict_say_longest(sentence, rows, request);
 	verdict_say_waited(sentence, 100 * waited.share > said ? " But from" : " From", rows, request, &waited);
+	verdict_say_machine(sentence, rows, request);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;

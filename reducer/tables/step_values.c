@@ -257,6 +257,21 @@ size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end)
 	return base_count_before(rows, rows->count, process, is_before);
 }
 
+bool step_rows_ran(const struct step_rows *rows, size_t process, size_t *end, int64_t *from_ns, int64_t *to_ns)
+{
+	*from_ns = INT64_MAX;
+	*to_ns = INT64_MIN;
+	for (size_t i = step_rows_of(rows, process, end); i < *end; i++) {
+		const struct step_row *row = rows->items[i];
+		int64_t stop = row->start_ns + (int64_t)row->total_ns;
+		if (!step_rows_judges(rows, i))
+			continue;
+		*from_ns = row->start_ns < *from_ns ? row->start_ns : *from_ns;
+		*to_ns = stop > *to_ns ? stop : *to_ns;
+	}
+	return *from_ns < *to_ns;
+}
+
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 {
 	return !row->is_unrecorded && (rows->is_cut_counted || !row->unit.is_cut);

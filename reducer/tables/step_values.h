@@ -51,6 +51,8 @@ void step_rows_find(struct step_rows *rows, const struct request *request);
 void step_rows_free(struct step_rows *rows);
 /* Where the rows of a process begin, in equal time however many there are; *end: behind its last. */
 size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end);
+/* Likewise, and from when to when its judged steps ran. False: it has none. */
+bool step_rows_ran(const struct step_rows *rows, size_t process, size_t *end, int64_t *from_ns, int64_t *to_ns);
 /* Why there is none to tell of: nobody marked any, or the filters choose none. Not a sentence's end. */
 void step_rows_say_none(struct text *text, const struct step_rows *rows);
 /* Does this row take part in sums and statistics? */

@@ -21,6 +21,9 @@
 #define LONG_PART 0.5	 /* of its time one thing */
 #define COPY_TO_HOST 2	 /* device_copy.kind */
 #define OUTSIDE_MOST 0.25 /* of the time of the steps: what their readings may hold beside it unsaid */
+#define LOST_FROM 0.15   /* of what a device could do at its highest clock; the rules have the same */
+#define SHARED_FROM 0.5  /* of the time */
+#define STOLEN_FROM 0.1  /* of the time on processors */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
 uint64_t verdict_time_without_devices(const struct step_rows *rows)
@@ -55,10 +58,54 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 	if (busy->between_ns > (1 + OUTSIDE_MOST) * busy->stretch_ns)
 		text_format(sentence, " (by the readings around these %.2f s, %.2f s apart)", busy->stretch_ns / 1e9,
 			    busy->between_ns / 1e9);
+	if (busy->kept.processors > 0 && busy->kept.limited >= BUSY_LIMITED * busy->share) {
+		text_format(sentence, ": the control group had used up its limit, %.3g processors, in %.0f %% of the periods.",
+			    busy->kept.processors, 100 * busy->kept.limited);
+		return;
+	}
 	text_format(sentence, ": %s had them.",
 		    busy->own >= BUSY_MOSTLY				? "other threads and processes of this run"
 		    : busy->own >= 0 && busy->own <= 1 - BUSY_MOSTLY ? "other work"
 								     : "other work, or other threads of this run,");
+}
+
+static void say_device(struct text *sentence, const struct machine_device *device)
+{
+	if (device->lost >= LOST_FROM) {
+		text_format(sentence, " Device %" PRIu32 " ran at %.0f of at most %.0f MHz in %.0f %% of the time: ", device->device,
+			    device->clock, device->clock_most, 100 * device->lowered);
+		machine_put_reasons(sentence, device->reasons);
+		text_string(sentence, " (-t device_usage).");
+	}
+	if (device->shared >= SHARED_FROM)
+		text_format(sentence,
+			    " Processes that this run does not know held device %" PRIu32
+			    ", too, for %.0f %% of the time (-t device_usage).",
+			    device->device, 100 * device->shared);
+}
+
+void verdict_say_machine(struct text *sentence, const struct step_rows *rows, const struct request *request)
+{
+	struct machine_device devices[MACHINE_DEVICES], lost = {0}, shared = {0};
+	double stolen = 0;
+	int64_t from, to;
+
+	for (size_t i = 0, end; i < rows->count; i = end) {
+		size_t process = rows->items[i]->process;
+		if (!step_rows_ran(rows, process, &end, &from, &to))
+			continue;
+		stolen = fmax(stolen, machine_kept_from(&request->run->processes[process], from, to).stolen);
+		for (size_t d = machine_devices(devices, request->run, process, from, to); d-- > 0;) {
+			lost = devices[d].lost > lost.lost ? devices[d] : lost;
+			shared = devices[d].shared > shared.shared ? devices[d] : shared;
+		}
+	}
+	lost.shared = shared.lost = 0;
+	say_device(sentence, &lost);
+	say_device(sentence, &shared);
+	if (stolen >= STOLEN_FROM)
+		text_format(sentence, " Of the time that this virtual machine wanted processors others had them for %.0f %% (steal).",
+			    100 * stolen);
 }
 
 /* The process that the report is headed by. */

@@ -26,6 +26,9 @@ void verdict_say_failed(struct text *sentence, const struct request *request);
 void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, const struct request *request,
 			const struct busy *busy);
 
+/* What the machine kept from the steps otherwise: devices' clocks, a device that others used, processors given to other machines. */
+void verdict_say_machine(struct text *sentence, const struct step_rows *rows, const struct request *request);
+
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t judged);
 

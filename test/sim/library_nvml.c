@@ -2,9 +2,10 @@
 /* soname: libnvidia-ml.so.1 */
 /*
  * A fake NVML: what a sampler asks of it about the simulated devices. Settings of the scenario: nvml_busy (percent, 50),
- * nvml_milliwatt (200000), nvml_celsius (45), nvml_reasons (0), nvml_used (bytes, 0), nvml_processes (1: this one; more are
- * made up), nvml_init (what nvmlInit returns), nvml_error (every call but nvmlInit returns this), nvml_lost_after (calls about
- * a device, after which it is lost: 15; 0 = never), nvml_release (of the library, 13; what came later says 13, not found).
+ * nvml_milliwatt (200000), nvml_celsius (45), nvml_mhz (clock of the multiprocessors; else the device's), nvml_reasons (0),
+ * nvml_used (bytes, 0), nvml_processes (1: this one; more are made up), nvml_init (what nvmlInit returns), nvml_error (every call
+ * but nvmlInit returns this), nvml_lost_after (calls about a device, after which it is lost: 15; 0 = never), nvml_release (of the
+ * library, 13; what came later says 13, not found).
  * Rule: no driver, no NVML: nvmlInit says 9 (driver not loaded). Results: 0 success, 1 uninitialized, 2 invalid argument,
  * 6 not found, 7 insufficient size.
  */
@@ -353,6 +354,8 @@ SIM_LIBRARY_API int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *mh
 {
 	struct sim_device facts = facts_of(device);
 
+	if (clock == 1 && sim_setting("nvml_mhz", 0))
+		return give(device, mhz, (unsigned)sim_setting("nvml_mhz", 0));
 	return give(device, mhz, (unsigned)(clock == 2 ? facts.memory_clock_khz : facts.clock_khz) / 1000);
 }
 
@@ -367,7 +370,7 @@ SIM_LIBRARY_API int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned l
 	int result = check_device(device, millijoule);
 
 	if (!result)
-		*millijoule = sim_clock_now() / 1000000000u * sim_setting("nvml_milliwatt", 200000);
+		*millijoule = sim_clock_now() / 1000000u * sim_setting("nvml_milliwatt", 200000) / 1000;
 	return result;
 }
 
@@ -387,11 +390,9 @@ SIM_LIBRARY_API int nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigne
 
 SIM_LIBRARY_API int nvmlDeviceGetMaxClockInfo(void *device, int clock, unsigned *mhz)
 {
-	int result = nvmlDeviceGetClockInfo(device, clock, mhz);
+	struct sim_device facts = facts_of(device);
 
-	if (!result)
-		*mhz += 15;
-	return result;
+	return give(device, mhz, (unsigned)(clock == 2 ? facts.memory_clock_khz : facts.clock_khz) / 1000 + 15);
 }
 
 SIM_LIBRARY_API int nvmlDeviceGetPerformanceState(void *device, unsigned *state)

@@ -104,6 +104,27 @@ static void test_a_busy_machine_is_told_from_a_busy_program(void **state)
 	}
 }
 
+/* A container's limit leaves threads without a processor as another program does, and is mended elsewhere. */
+static void test_a_limit_is_no_busy_machine(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+
+	(void)state;
+	healthy(&facts);
+	facts_set(&facts, FACT_kernel_count, 0);
+	facts_set(&facts, FACT_step_delay_ns, 0.6 * SECOND);
+	facts_set(&facts, FACT_limit_processors, 1.5);
+	for (int i = 0; i < 2; i++) {
+		facts_set(&facts, FACT_limited_percent, i ? 30 : 29.9); /* half of the wait */
+		findings = findings_from(&facts, NULL);
+		assert_int_equal(finding_of(findings, "busy_machine")->state, i ? RULE_EXCUSED : RULE_FIRED);
+		assert_int_equal(finding_of(findings, "processor_limit")->state, RULE_FIRED);
+		assert_non_null(strstr(finding_of(findings, "processor_limit")->title.bytes, "may use 1.5 processors"));
+		findings_free(findings);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +132,7 @@ int main(void)
 		cmocka_unit_test(test_pinned_copies_and_graphs_are_known),
 		cmocka_unit_test(test_small_reads_are_no_matter_of_pinning),
 		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
+		cmocka_unit_test(test_a_limit_is_no_busy_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

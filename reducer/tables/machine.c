@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Totals between two readings, and devices' levels in the time before each reading; see machine.h. */
+#include "reducer/tables/machine.h"
+
+#include "reducer/model/gpu.h"
+
+#include <inttypes.h>
+
+#define OUTSIDE_MOST 0.5 /* of the time asked for: how much longer the time between the readings around it may be */
+#define READINGS_LEAST 3 /* of a device, in the time asked for */
+#define LOWERED (REASON_power_cap | REASON_hardware | REASON_temperature | REASON_hardware_temperature | REASON_power_brake)
+#define CLOCK_LOW 0.98 /* of the highest: from there on down it is lower */
+
+/* nvmlClocksEventReasons of nvml.h. */
+enum {
+	REASON_power_cap = MACHINE_POWER_CAP,
+	REASON_hardware = 0x8,
+	REASON_temperature = 0x20,
+	REASON_hardware_temperature = 0x40,
+	REASON_power_brake = 0x80,
+};
+static const struct {
+	uint64_t bit;
+	const char *word;
+} reasons[] = {
+	{0x1, "idle"},
+	{0x2, "clocks set"},
+	{REASON_power_cap, "power cap"},
+	{REASON_hardware, "hardware slowdown"},
+	{0x10, "sync boost"},
+	{REASON_temperature, "temperature"},
+	{REASON_hardware_temperature, "hardware temperature"},
+	{REASON_power_brake, "power brake"},
+	{0x100, "display clocks"},
+};
+
+void machine_put_reasons(struct text *words, uint64_t bits)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+		if (bits & reasons[i].bit) {
+			text_format(words, "%s%s", between, reasons[i].word);
+			between = ", ";
+		}
+		bits &= ~reasons[i].bit;
+	}
+	if (bits)
+		text_format(words, "%s0x%" PRIx64, between, bits);
+}
+
+/* A stretch of the time of a process. */
+struct stretch {
+	const struct process *process;
+	int64_t from_ns, to_ns;
+};
+
+/* How much a total of the process, group or machine grew between the readings around the time, *over_ns apart; negative = not known. */
+static double grown(const struct stretch *stretch, uint16_t kind, double *over_ns)
+{
+	const struct use_rows *use = &stretch->process->use;
+	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	uint64_t first = 0, last = 0, value;
+
+	for (size_t i = 0; i < use->count && last_ns < stretch->to_ns; i++) {
+		const struct use_sample *sample = &use->samples[i];
+		if (sample->of != USE_OF_PROCESS || !use_value(use, sample, kind, &value))
+			continue;
+		if (first_ns == INT64_MAX || sample->time_ns <= stretch->from_ns) {
+			first = value;
+			first_ns = sample->time_ns;
+		}
+		last = value;
+		last_ns = sample->time_ns;
+	}
+	if (last_ns <= first_ns || last < first || last_ns <= stretch->from_ns || first_ns >= stretch->to_ns ||
+	    (double)(last_ns - first_ns) > (1 + OUTSIDE_MOST) * (double)(stretch->to_ns - stretch->from_ns))
+		return -1;
+	*over_ns = (double)(last_ns - first_ns);
+	return (double)(last - first);
+}
+
+/* The last level that was read until the end of the time; 0 = none. */
+static double level(const struct stretch *stretch, uint16_t kind)
+{
+	const struct use_rows *use = &stretch->process->use;
+	uint64_t value = 0, last = 0;
+
+	for (size_t i = 0; i < use->count && use->samples[i].time_ns <= stretch->to_ns; i++)
+		if (use->samples[i].of == USE_OF_PROCESS && use_value(use, &use->samples[i], kind, &value))
+			last = value;
+	return (double)last;
+}
+
+/* A total of ns by the time that it grew in. */
+static double share(const struct stretch *stretch, uint16_t kind)
+{
+	double over = 0, ns = grown(stretch, kind, &over);
+
+	return ns < 0 ? -1 : ns / over;
+}
+
+struct machine_kept machine_kept_from(const struct process *process, int64_t from_ns, int64_t to_ns)
+{
+	struct stretch stretch = {process, from_ns, to_ns};
+	double period = level(&stretch, USE_group_cpu_period), quota = level(&stretch, USE_group_cpu_quota), over = 0;
+	double throttles = grown(&stretch, USE_group_throttles, &over), user = share(&stretch, USE_host_user),
+	       system = share(&stretch, USE_host_system), stolen = share(&stretch, USE_host_stolen);
+	struct machine_kept kept = {.limited = -1, .stolen = -1, .memory_stall = share(&stretch, USE_group_memory_stall)};
+
+	if (period > 0 && quota > 0) {
+		kept.processors = quota / period;
+		kept.limited = throttles < 0 ? -1 : throttles * period / over;
+		kept.limited = kept.limited > 1 ? 1 : kept.limited;
+	}
+	if (user >= 0 && system >= 0 && stolen >= 0 && user + system + stolen > 0)
+		kept.stolen = stolen / (user + system + stolen);
+	kept.is_groups_stall = kept.memory_stall >= 0;
+	if (!kept.is_groups_stall)
+		kept.memory_stall = share(&stretch, USE_host_memory_stall);
+	return kept;
+}
+
+/* Processes of the run that have to do with that device of one of them, at a moment. */
+static uint64_t users_known(const struct run *run, const struct process *process, uint32_t device, int64_t time_ns)
+{
+	uint64_t known = 0;
+
+	for (size_t p = 0; p < run->process_count; p++) {
+		const struct process *other = &run->processes[p];
+		bool has_it = other == process;
+		if (!other->gpu || time_ns < other->start_ns || time_ns > other->gone_ns)
+			continue;
+		for (size_t d = 0; !has_it && d < other->gpu->device_count; d++)
+			has_it = gpu_has_to_do(other, other->gpu->devices[d].id) &&
+				 gpu_is_one_device(other, other->gpu->devices[d].id, process, device);
+		known += has_it;
+	}
+	return known;
+}
+
+/* A reading speaks of the time since the one before. False: too few lie in the time. */
+static bool find_device(struct machine_device *found, const struct run *run, const struct stretch *stretch)
+{
+	const struct use_rows *use = &stretch->process->use;
+	double all = 0, lowered = 0, clock = 0, shared = 0, lost = 0;
+	int64_t before_ns = INT64_MIN;
+	size_t count = 0;
+
+	for (size_t i = 0; i < use->count && use->samples[i].time_ns <= stretch->to_ns; i++) {
+		const struct use_sample *sample = &use->samples[i];
+		uint64_t bits = 0, now = 0, most = 0, users = 0, known;
+		if (sample->of != USE_OF_DEVICE || sample->subject != found->device)
+			continue;
+		double ns = (double)(sample->time_ns - (before_ns > stretch->from_ns ? before_ns : stretch->from_ns));
+		bool is_first = before_ns == INT64_MIN;
+		before_ns = sample->time_ns;
+		if (is_first || ns <= 0)
+			continue;
+		count++;
+		all += ns;
+		known = users_known(run, stretch->process, found->device, sample->time_ns);
+		if (use_value(use, sample, USE_processes, &users) && users > known)
+			shared += ns;
+		if (!use_value(use, sample, USE_throttle_reasons, &bits) || !use_value(use, sample, USE_sm_clock, &now) ||
+		    !use_value(use, sample, USE_sm_clock_max, &most) || !(bits & LOWERED) || (double)now > CLOCK_LOW * (double)most)
+			continue;
+		lowered += ns;
+		clock += ns * (double)now;
+		lost += ns * (1 - (double)now / (double)most);
+		found->clock_most = (double)most;
+		found->reasons |= bits & LOWERED;
+	}
+	if (count < READINGS_LEAST)
+		return false;
+	found->lowered = lowered / all;
+	found->clock = lowered > 0 ? clock / lowered : 0;
+	found->lost = lost / all;
+	found->shared = shared / all;
+	return true;
+}
+
+size_t machine_devices(struct machine_device devices[MACHINE_DEVICES], const struct run *run, size_t process, int64_t from_ns,
+		       int64_t to_ns)
+{
+	const struct gpu *gpu = run->processes[process].gpu;
+	struct stretch stretch = {&run->processes[process], from_ns, to_ns};
+	uint32_t seen[MACHINE_DEVICES];
+	size_t count = 0, seen_count = 0;
+
+	for (size_t q = 0; gpu && q < gpu->queue_count && seen_count < MACHINE_DEVICES; q++) {
+		struct machine_device found = {.device = gpu->queues[q].device};
+		size_t i = 0;
+		while (i < seen_count && seen[i] != found.device)
+			i++;
+		if (i < seen_count || found.device == GPU_NONE)
+			continue;
+		seen[seen_count++] = found.device;
+		if (find_device(&found, run, &stretch))
+			devices[count++] = found;
+	}
+	return count;
+}
