@@ -131,7 +131,8 @@ static int is_served_by(const struct tfp_object *copy, uint32_t version)
 	int (*get_version)(uint32_t *);
 
 	*(void **)(void *)&get_version = tfp_object_exports(copy, "cuptiGetVersion");
-	return get_version && get_version(&theirs) == 0 && theirs <= version;
+	return get_version && tfp_object_is_relocated((const void *)(uintptr_t)get_version) && get_version(&theirs) == 0 &&
+	       theirs <= version;
 }
 
 /*

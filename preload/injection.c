@@ -29,8 +29,8 @@ TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, TFP_GPU_IN_driver, context, "")
 TFP_EXPORT int cuInit(unsigned flags);
 TFP_EXPORT int InitializeInjection(void);
 
-/* What is known of the driver; only forward. Kept across fork: a child of a process that has CUDA has none. */
-enum { NOTHING = 0, AWAITED = 1, DECIDED = 2 };
+/* What is known of the driver; forward, but from STARTING to AWAITED. Kept across fork: a child of a process that has CUDA has none. */
+enum { NOTHING = 0, AWAITED = 1, STARTING = 2, DECIDED = 3 };
 static _Atomic int phase;
 
 /* Written by the constructor. */
@@ -139,7 +139,7 @@ static int has_device(int (*count_devices)(int *))
 	return count_devices && count_devices(&count) == 0 && count > 0;
 }
 
-/* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. */
+/* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. One thread at a time. */
 static void start_driver(void)
 {
 	static struct tfp_cuda_slot of_start, of_count;
@@ -150,6 +150,10 @@ static void start_driver(void)
 	if (driver) {
 		start = (int (*)(unsigned))tfp_loader_symbol(driver, "cuInit");
 		count = (int (*)(int *))tfp_loader_symbol(driver, "cuDeviceGetCount");
+	}
+	if (start && !tfp_object_is_relocated((const void *)(uintptr_t)start)) { /* somebody is at opening it */
+		__atomic_store_n((int *)&phase, AWAITED, __ATOMIC_RELEASE);
+		return;
 	}
 	works = start && start(0) == 0 && has_device(count);
 	if (works)
@@ -177,16 +181,37 @@ static int may_be_started(void)
 	return count > 0;
 }
 
+/*
+ * Whether another thread is in a call that may be opening the driver: it is mapped then, and in the loader's list, but has neither its
+ * addresses nor what its constructors make. To be asked after may_be_started: a call that opens what that saw was entered before.
+ */
+static int is_on_its_way(void)
+{
+	const struct tfp_thread *thread = __atomic_load_n(&tfp_state->threads, __ATOMIC_ACQUIRE);
+
+	for (; thread; thread = thread->next)
+		if (thread != tfp_self && __atomic_load_n(&thread->gpu.depth, __ATOMIC_ACQUIRE) != 0)
+			return 1;
+	return 0;
+}
+
+static int changes_to(int from, int to)
+{
+	return __atomic_compare_exchange_n((int *)&phase, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void tfp_injection_attend(void)
 {
-	int nothing = NOTHING, error = errno;
+	int error = errno, seen = phase;
 
-	if (phase == DECIDED)
+	if (seen == DECIDED) {
 		tfp_gpu_attend(0);
-	else if (is_awaited() && __atomic_compare_exchange_n((int *)&phase, &nothing, AWAITED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return; /* the call that is about to be made brings CUDA to us; the next one looks whether it did */
-	else if (phase != AWAITED || may_be_started())
-		start_driver();
+	} else if (seen == NOTHING && is_awaited()) {
+		changes_to(NOTHING, AWAITED); /* the call about to be made brings CUDA to us; the next one looks whether it did */
+	} else if ((seen == NOTHING || (seen == AWAITED && may_be_started())) && !is_on_its_way()) {
+		if (changes_to(seen, STARTING))
+			start_driver();
+	}
 	errno = error;
 }
 

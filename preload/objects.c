@@ -3,6 +3,7 @@
 #include "preload/objects.h"
 
 #include "collectors/loader.h"
+#include "collectors/modules.h"
 #include "preload/dynamic.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -152,4 +153,12 @@ void *tfp_object_exports(const struct tfp_object *object, const char *name)
 	struct tfp_dynamic tables;
 
 	return tfp_dynamic_read(&tables, object->bias, object->section) ? tfp_dynamic_symbol(&tables, name) : NULL;
+}
+
+/* The table that unwinders ask has an object once it was relocated. */
+int tfp_object_is_relocated(const void *address)
+{
+	uintptr_t from, bytes;
+
+	return !tfp_modules_are_told() || tfp_modules_object_around(address, &from, &bytes) != NULL;
 }

@@ -49,6 +49,12 @@ struct tfp_object_choice {
  */
 void tfp_object_choose(struct tfp_object_choice *choice);
 
+/*
+ * Whether the object around that address was relocated, so that its functions can be called: it stands in the loader's list from when it
+ * is mapped, and one that another thread is opening has no addresses yet. Takes no lock. Before glibc 2.35 nobody tells: then 1.
+ */
+int tfp_object_is_relocated(const void *address);
+
 /* The address of what the object, which is still loaded, exports by that name; NULL = nothing. Asks nobody. */
 void *tfp_object_exports(const struct tfp_object *object, const char *name);
 
