@@ -2,6 +2,7 @@
 /* Sampling of Python code by time; see collectors/python_time.h. */
 #include "collectors/python_time.h"
 
+#include "collectors/heap.h"
 #include "collectors/process.h"
 #include "collectors/python_held.h"
 #include "collectors/python_objects.h"
@@ -508,6 +509,7 @@ static uint32_t task(struct tfp_thread *self)
 		forget_all(watch, self);
 		return give_up("The program closed the descriptor by which it was looked at: where its time goes is not read any more.");
 	}
+	tfp_look(self, &self->lanes[0]); /* of a host that calls nothing hooked for long the system's figures are read, too */
 	uint32_t edge_ms = tfp_window_look(self);
 	if (!follow_window(watch, self))
 		return edge_ms < CLOSED_MS ? edge_ms : CLOSED_MS;

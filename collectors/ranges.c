@@ -272,7 +272,22 @@ void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name
 	struct tfp_thread *thread = enter(&lane);
 	if (!thread)
 		return;
-	TFP_PUT(thread, lane, tfp_now(), step, .number = number, .name = name, .source = (uint8_t)source);
+	uint64_t now = tfp_now();
+	TFP_PUT(thread, lane, now, step, .number = number, .name = name, .source = (uint8_t)source);
+	if (now >= thread->system_next) /* the next call looks: where little that is hooked is called, and where steps meet */
+		thread->calls_left = 0;
+	tfp_thread_leave(thread);
+}
+
+void tfp_step_mark(uint64_t number)
+{
+	struct tfp_lane *lane;
+
+	tfp_step_begin(TFP_FROM_api, number, 0);
+	struct tfp_thread *thread = enter(&lane);
+	if (!thread)
+		return;
+	count_call(thread, lane);
 	tfp_thread_leave(thread);
 }
 

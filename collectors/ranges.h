@@ -61,6 +61,8 @@ void tfp_range_end(uint64_t id);
  */
 #define TFP_STEP_COUNTED UINT64_MAX
 void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name);
+/* The program itself marks one. */
+void tfp_step_mark(uint64_t number);
 
 /*
  * The step that began last is over; where nobody says so it lasts until the next one. is_empty: it was none, there were no data

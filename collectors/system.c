@@ -169,7 +169,8 @@ void tfp_system_look(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 	uint64_t period = tfp_state->second_ticks / 1000 * period_ms, due = tfp_state->system_next;
 
 	thread->system_next = now + period;
-	put_thread(thread, lane, now);
+	if (!thread->is_own)
+		put_thread(thread, lane, now);
 	if (now < due || !is_at_home() ||
 	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->system_next, &due, now + period, 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))

@@ -27,7 +27,7 @@ void tfprof_api_stop(void)
 
 void tfprof_api_step(uint64_t number)
 {
-	tfp_step_begin(TFP_FROM_api, number, 0);
+	tfp_step_mark(number);
 }
 
 void tfprof_api_push(const char *name)
