@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * energy: what each device spent while a process ran, and for a step of it; how long its clocks were lowered.
+ *
+ * Rule: from NVML's counter of energy, by the readings as they are; of a step what was spent between the first and the last reading
+ * within the judged steps, by how many these are. A device spends for whoever uses it, and while it rests.
+ */
+#include "reducer/tables/machine.h"
+#include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
+#include "reducer/tables/step_values.h"
+
+#include "reducer/model/gpu.h"
+
+#include <string.h>
+
+enum { PROCESS, DEVICE, NAME, LENGTH, ENERGY, WATTS, POWER, LIMIT, STEPS, STEP_ENERGY, LOWERED, REASONS, UUID, MACHINE, MEMBER, COLUMNS };
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid of the process that read it, and whose steps these are"},
+	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 0, "CUDA's number of the device; NVML's where CUDA has no such UUID"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "of the device"},
+	[LENGTH] = {"length_ns", "over", TABLE_INTEGER, UNIT_NS, 0, "from the first reading of its energy to the last"},
+	[ENERGY] = {"energy", "energy", TABLE_INTEGER, UNIT_MILLIJOULES, 0, "spent meanwhile, whoever used the device"},
+	[WATTS] = {"mean_power", "mean", TABLE_INTEGER, UNIT_MILLIWATTS, 0, "energy by that time"},
+	[POWER] = {"peak_power", "peak", TABLE_INTEGER, UNIT_MILLIWATTS, 0, "the most that a reading of its power told"},
+	[LIMIT] = {"power_limit", "limit", TABLE_INTEGER, UNIT_MILLIWATTS, 1, "that may be drawn, as last read"},
+	[STEPS] = {"steps", "steps", TABLE_REAL, UNIT_NONE, 1,
+		   "judged ones between the first and the last reading within them, cut ones by their part"},
+	[STEP_ENERGY] = {"step_energy", "a step", TABLE_INTEGER, UNIT_MILLIJOULES, 0, "spent between these two readings, by steps"},
+	[LOWERED] = {"lowered", "lowered", TABLE_REAL, UNIT_RATIO, 0,
+		     "of the time of the steps, its clocks were lowered by a limit of power or heat, or by its hardware"},
+	[REASONS] = {"lowered_by", "by", TABLE_TEXT, UNIT_NONE, 0, "why"},
+	[UUID] = {"uuid", "uuid", TABLE_TEXT, UNIT_NONE, 3, "of the device"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
+};
+
+/* The counter between two readings, and power meanwhile. */
+struct spent {
+	int64_t from_ns, to_ns;
+	uint64_t from, to, peak, limit;
+	size_t readings;
+};
+
+/* Of a device within a time. A counter that falls was begun anew, with the driver: what came before does not count. */
+static struct spent spent_in(const struct use_rows *use, uint32_t device, int64_t from_ns, int64_t to_ns)
+{
+	struct spent spent = {0};
+	uint64_t now, power;
+
+	for (size_t i = 0; i < use->count; i++) {
+		const struct use_sample *sample = &use->samples[i];
+		if (sample->of != USE_OF_DEVICE || sample->subject != device || sample->time_ns < from_ns || sample->time_ns > to_ns)
+			continue;
+		if (use_value(use, sample, USE_power, &power) && power > spent.peak)
+			spent.peak = power;
+		use_value(use, sample, USE_power_limit, &spent.limit);
+		if (!use_value(use, sample, USE_energy, &now))
+			continue;
+		if (!spent.readings || now < spent.to) {
+			spent.from = now;
+			spent.from_ns = sample->time_ns;
+			spent.readings = 0;
+		}
+		spent.to = now;
+		spent.to_ns = sample->time_ns;
+		spent.readings++;
+	}
+	return spent;
+}
+
+/* How many judged steps of a process lie between two moments. */
+static double steps_between(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns)
+{
+	double steps = 0;
+	size_t end;
+
+	for (size_t i = step_rows_of(rows, process, &end); i < end; i++) {
+		int64_t start = rows->items[i]->start_ns, stop = start + (int64_t)rows->items[i]->total_ns;
+		int64_t from = start > from_ns ? start : from_ns, to = stop < to_ns ? stop : to_ns;
+		if (step_rows_judges(rows, i) && to > from)
+			steps += (double)(to - from) / (double)(stop - start);
+	}
+	return steps;
+}
+
+static void put_steps(struct table *table, const struct request *request, const struct step_rows *rows, size_t process, uint32_t device)
+{
+	struct machine_device held[MACHINE_DEVICES];
+	int64_t from, to;
+	size_t end;
+
+	if (rows->kind == UNIT_WHOLE || !step_rows_ran(rows, process, &end, &from, &to))
+		return;
+	struct spent spent = spent_in(&request->run->processes[process].use, device, from, to);
+	double steps = spent.readings > 1 ? steps_between(rows, process, spent.from_ns, spent.to_ns) : 0;
+	if (steps > 0) {
+		table_real(table, STEPS, steps);
+		table_integer(table, STEP_ENERGY, (int64_t)((double)(spent.to - spent.from) / steps + 0.5));
+	}
+	for (size_t i = machine_devices(held, request->run, process, from, to); i-- > 0;) {
+		struct text words = {0};
+		if (held[i].device != device)
+			continue;
+		table_real(table, LOWERED, held[i].lowered);
+		machine_put_reasons(&words, held[i].reasons);
+		if (words.length)
+			table_text(table, REASONS, words.bytes, words.length);
+		text_free(&words);
+	}
+}
+
+static void put_device(struct table *table, const struct request *request, const struct step_rows *rows, size_t index,
+		       const struct nvml_device *device)
+{
+	const struct process *process = &request->run->processes[index];
+	struct spent spent = spent_in(&process->use, device->number, request->from_ns, request->to_ns);
+
+	if (spent.readings < 2 && !spent.peak)
+		return;
+	table_row(table);
+	table_process(table, PROCESS, MACHINE, process);
+	table_integer(table, DEVICE, device->number);
+	table_string(table, NAME, device->name);
+	table_string(table, UUID, device->uuid);
+	if (spent.readings > 1 && spent.to_ns > spent.from_ns) {
+		table_integer(table, LENGTH, spent.to_ns - spent.from_ns);
+		table_integer(table, ENERGY, (int64_t)(spent.to - spent.from));
+		table_integer(table, WATTS, (int64_t)((double)(spent.to - spent.from) * 1e9 / (double)(spent.to_ns - spent.from_ns) + 0.5));
+	} else {
+		table_note(table, NOTE_MISSING, "Process %s: device %u has no counter of energy, or it was read once.", process->called,
+			   device->number);
+	}
+	if (spent.peak)
+		table_integer(table, POWER, (int64_t)spent.peak);
+	if (spent.limit)
+		table_integer(table, LIMIT, (int64_t)spent.limit);
+	put_steps(table, request, rows, index, device->number);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	struct step_rows rows;
+
+	step_rows_find(&rows, request);
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		for (size_t d = 0; request_wants_process(request, process) && d < process->use.device_count; d++)
+			put_device(table, request, &rows, p, &process->use.devices[d]);
+	}
+	if (table->row_count)
+		table_note(table, NOTE_INFO,
+			   "As NVML counts it, for the whole device: also what it spent for other processes, and at rest. The host's part "
+			   "(its processors, its memory) is in no record. Processes that use one device each have a row of it: do not add "
+			   "those.");
+	else if (!notes_not_in_file(table, request))
+		table_note(table, NOTE_INFO,
+			   "No device's power was read: that is done through NVML every TFPROF_SYS milliseconds by processes whose GPU "
+			   "work is recorded with TFPROF_CUDA=cupti.");
+	step_rows_free(&rows);
+	notes_recording(table, request);
+}
+
+static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
+const struct table_kind table_energy = {
+	.id = "energy",
+	.title = "Energy",
+	.help = "What each device spent while a process ran and for each of its steps, the power it drew, and how long its clocks were "
+		"lowered.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,
+	.needs_scan = true,
+	.analyses = needs,
+	.fill = fill,
+};
