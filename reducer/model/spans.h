@@ -140,6 +140,7 @@ struct span {
 	uint8_t from_memory, to_memory; /* CUpti_ActivityMemoryKind of copies (sets: to): 1 pageable, 2 pinned, 3 device; 0 = not said */
 	uint8_t manner;	    /* of copies and sets: 0 synchronous, 1 asynchronous, 2 not said */
 	uint32_t graph;	    /* executable graph, 0 = none */
+	uint64_t node;	    /* of the graph, 0 = none */
 	const char *inputs; /* of ops, calls, device work: what the (innermost) op was given, type[size,...];...; NULL = not recorded */
 	const char *shapes; /* of tensors, as the file of another profiler says; NULL = not said */
 	uint64_t given_step; /* number + 1 of the step it belongs to, as that file says; 0 = not said */

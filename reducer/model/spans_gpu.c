@@ -64,10 +64,13 @@ static int was_possible(const struct spans *spans, const struct span *held, cons
 	return (uint64_t)call->begin_ns - (uint64_t)held->start_ns <= error + GPU_SKEW_NS;
 }
 
-/* What tells a device record from others of its call; never 0. */
-static inline uint64_t record_of(uint64_t start, uint64_t duration, uint64_t queue, uint64_t node)
+/* What tells a device record from others of its call, nodes of a graph that began at once among them; never 0. */
+static inline uint64_t record_of(uint64_t start, uint64_t duration, uint64_t queue, uint64_t node, uint64_t bytes)
 {
-	return (((start * UINT64_C(0x9e3779b97f4a7c15) + duration) ^ queue) * UINT64_C(0xff51afd7ed558ccd) + node) | 1;
+	uint64_t record = ((start * UINT64_C(0x9e3779b97f4a7c15) + duration) ^ queue) * UINT64_C(0xff51afd7ed558ccd) + node;
+
+	record = (record ^ bytes) * UINT64_C(0x9e3779b97f4a7c15);
+	return record == 0 ? 1 : record;
 }
 
 /* Keeps the call, and tells the device work that came before it returned, what came twice once. */
@@ -80,7 +83,7 @@ static void keep_call(struct spans *spans, struct span_call *call)
 	if (call->correlation == 0 || spans->awaited.calls == NULL)
 		return;
 	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
-		uint64_t record = record_of((uint64_t)held->start_ns, held->duration_ns, held->track, held->bytes);
+		uint64_t record = record_of((uint64_t)held->start_ns, held->duration_ns, held->track, held->node, held->bytes);
 
 		spans_set_call(spans, held, call);
 		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
@@ -279,13 +282,13 @@ static void set_queue(const struct spans *spans, struct span *span, uint32_t at)
 
 /* What a device record says besides its span. */
 struct work_read {
-	uint64_t start, queue, node, read; /* device time, ids, ticks */
+	uint64_t start, queue, read; /* device time, id, ticks */
 };
 
 /* Is it the same record as the one before of that call? */
 static int is_twice(const struct spans *spans, const struct span_call *call, const struct work_read *work, const struct span *span)
 {
-	return call != NULL && !spans->is_foreign && call->record == record_of(work->start, span->duration_ns, work->queue, work->node);
+	return call != NULL && !spans->is_foreign && call->record == record_of(work->start, span->duration_ns, work->queue, span->node, span->bytes);
 }
 
 /* Device work without a possible time cannot be told, nor what came twice; kernel_stats counts it. */
@@ -305,11 +308,11 @@ static void tell_work(struct spans *spans, size_t stream, const struct work_read
 	if (!is_possible(spans, &moment, span->start_ns, call == NULL ? TIME_UNKNOWN : call->begin_ns))
 		return;
 	span->lane = choose_lane(spans, span->track, &span->start_ns, span->duration_ns);
-	made = work->node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, work->node);
+	made = span->node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, span->node);
 	if (made != NUMBER_MAP_NONE)
 		set_place(spans, span, &spans->node_places[made]);
 	if (call != NULL) {
-		call->record = record_of(work->start, span->duration_ns, work->queue, work->node);
+		call->record = record_of(work->start, span->duration_ns, work->queue, span->node, span->bytes);
 		spans_set_call(spans, span, call);
 		call->place.is_awaited = call->place.is_awaited && span->graph != 0; /* of a graph many records come */
 	}
@@ -356,11 +359,12 @@ static void tell_kernel(struct spans *spans, size_t stream, const struct kernel_
 	struct span_argument arguments[5];
 	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, read->correlation, arguments);
 
-	tell_work(spans, stream, &(struct work_read){read->start, read->queue, read->node, read->read},
+	tell_work(spans, stream, &(struct work_read){read->start, read->queue, read->read},
 		  &(struct span){.what = SPAN_KERNEL,
 				.duration_ns = read->duration,
 				.flow = read->correlation,
 				.graph = read->graph,
+				.node = read->node,
 				.shape = shape,
 				.arguments = arguments,
 				.argument_count = count,
@@ -414,7 +418,7 @@ static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans 
 	uint32_t queue = number_map_find(&spans->queues, 0, read->queue);
 	struct span_again again = {.duration_ns = read->duration, .flow = read->correlation};
 	struct span_moment moment = {.start = read->start, .duration = read->duration, .read = read->read};
-	uint64_t record = record_of(read->start, read->duration, read->queue, 0);
+	uint64_t record = record_of(read->start, read->duration, read->queue, 0, 0);
 	struct span_call *call;
 	struct alike *alike;
 	int is_new;
@@ -491,7 +495,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 	uint64_t kind = SPANS_VALUE(5);
 
-	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7), batch->times[i]},
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), batch->times[i]},
 		  &(struct span){.what = kind == GPU_COPY_ON_HOST ? SPAN_HOST_COPY : SPAN_COPY,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
@@ -501,6 +505,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 				.to_memory = (uint8_t)SPANS_VALUE(9),
 				.manner = (uint8_t)SPANS_VALUE(10),
 				.graph = (uint32_t)SPANS_VALUE(6),
+				.node = SPANS_VALUE(7),
 				.arguments = arguments,
 				.argument_count = 2,
 				.name = kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0]});
@@ -511,7 +516,7 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 
-	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6), batch->times[i]},
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), batch->times[i]},
 		  &(struct span){.what = SPAN_SET,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "memset",
@@ -520,6 +525,7 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 				.to_memory = (uint8_t)SPANS_VALUE(7),
 				.manner = (uint8_t)SPANS_VALUE(8),
 				.graph = (uint32_t)SPANS_VALUE(5),
+				.node = SPANS_VALUE(6),
 				.arguments = arguments,
 				.argument_count = 2});
 }
@@ -529,7 +535,7 @@ void spans_take_graph(void *state, size_t stream, const struct batch *batch, siz
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "graph", .number = SPANS_VALUE(4)}};
 
-	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), 0, batch->times[i]},
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), batch->times[i]},
 		  &(struct span){.what = SPAN_GRAPH,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "graph",

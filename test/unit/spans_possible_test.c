@@ -43,10 +43,10 @@ static int visit_again(void *context, const struct span_again *spans, size_t cou
 	return 0;
 }
 
-static void node(struct made *made, uint64_t start, uint64_t number)
+static void node(struct made *made, uint64_t read, uint64_t start, uint64_t correlation, uint64_t number)
 {
-	MAKER_ADD(made->device, T(9000), kernel, .start = AT(start), .duration = 50, .correlation = 6, .shape = 1, .queue = 1, .graph = 1,
-		  .node = number);
+	MAKER_ADD(made->device, read, kernel, .start = AT(start), .duration = 50, .correlation = correlation, .shape = 1, .queue = 1,
+		  .graph = 1, .node = number);
 }
 
 static void check(struct made *made, int is_in_turns)
@@ -57,12 +57,12 @@ static void check(struct made *made, int is_in_turns)
 					     .visit = visit,
 					     .visit_again = is_in_turns ? visit_again : NULL,
 					     .context = &told};
-	static const unsigned expected[CORRELATIONS] = {[1] = 1, [4] = 1, [6] = 2, [7] = 1};
+	static const unsigned expected[CORRELATIONS] = {[1] = 1, [4] = 1, [6] = 4, [7] = 1, [9] = 2};
 
 	assert_int_equal(spans_stream(made->run, 0, &options), 0);
 	for (unsigned i = 0; i < CORRELATIONS; i++)
 		assert_int_equal(told.kernels[i], expected[i]);
-	assert_int_equal(told.ns, 300 + 40 + 2 * 50 + 70);
+	assert_int_equal(told.ns, 300 + 40 + 6 * 50 + 70);
 	assert_int_equal(told.first_ns, T(1200));
 	assert_int_equal(told.last_ns, T(7270));
 }
@@ -82,20 +82,24 @@ static void test_records_that_cannot_be(void **state)
 	call(made, T(4000), T(4100), LAUNCH, 4, 3, 0);
 	call(made, T(4200), T(4300), LAUNCH, 5, 3, 0);
 	call(made, T(6000), T(6100), GRAPH, 6, 3, 0);
+	node(made, T(6600), T(6500), 9, 5); /* likewise before their call returned */
+	node(made, T(6600), T(6500), 9, 6);
+	call(made, T(6450), T(6700), GRAPH, 9, 3, 0);
 	call(made, T(7000), T(7100), LAUNCH, 7, 3, 0);
 	kernel(made, T(8000), AT(T(1200)), 300, 1);
 	kernel(made, T(8000), AT(T(1200)), 300, 1);
 	kernel(made, T(8000), AT(T(2200)) - HOUR, 300, 2);
 	kernel(made, T(8000), AT(T(3200)), HOUR, 3);
-	node(made, T(6200), 1);
-	node(made, T(6300), 2);
+	node(made, T(9000), T(6200), 6, 1);
+	for (unsigned number = 2; number <= 4; number++) /* branches that begin at once */
+		node(made, T(9000), T(6300), 6, number);
 	kernel(made, T(9500), AT(T(7200)), 70, 7);
 	call(made, T(7300), T(7400), LAUNCH, 8, 3, 0);
 	kernel(made, T(9600), UINT64_C(3) << 62, (UINT64_C(1) << 62) + 5, 8); /* beyond what 64 bits hold */
 	gpu = scan(made);
 	assert_int_equal(gpu->counts.duplicates, 2);
 	assert_int_equal(gpu->counts.impossible_records, 4);
-	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 8);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 9);
 	check(made, 0);
 	check(made, 1);
 	end_made(made);
