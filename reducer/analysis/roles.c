@@ -3,7 +3,6 @@
 #include "reducer/analysis/roles.h"
 
 #include "reducer/analysis/phases.h"
-#include "reducer/model/number_map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,8 +23,8 @@ static void *begin(const struct analysis_input *input)
 	struct roles *roles = base_alloc(1, sizeof(*roles));
 
 	roles->input = input;
-	roles->last = SIZE_MAX;
 	roles->alikes = input ? base_alloc(ROLES_ALIKE, sizeof(*roles->alikes)) : NULL;
+	roles->turns = input ? base_alloc(ROLE_TURNS, sizeof(*roles->turns)) : NULL;
 	return roles;
 }
 
@@ -91,6 +90,18 @@ static size_t row_of(struct roles *roles, const struct stream_row *key)
 	return roles->count++;
 }
 
+static uint32_t place_of(struct roles *roles, uint32_t device)
+{
+	uint32_t place = number_map_find(&roles->devices, 0, device);
+
+	if (place != NUMBER_MAP_NONE)
+		return place;
+	place = roles->devices.count;
+	place = number_map_set(&roles->devices, 0, device, place) == 0 ? place : 0; /* without memory all are one */
+	roles->lasts = base_reach(roles->lasts, &roles->last_room, place, sizeof(*roles->lasts));
+	return place;
+}
+
 static struct role_alike find_alike(struct roles *roles, const struct span *span)
 {
 	struct stream_row key = {.log_id = roles->input->process->log_id,
@@ -99,9 +110,44 @@ static struct role_alike find_alike(struct roles *roles, const struct span *span
 				 .stream = span->stream,
 				 .first_thread = span->thread,
 				 .first_ns = INT64_MAX,
-				 .last_ns = INT64_MIN};
+				 .last_ns = INT64_MIN,
+				 .place = place_of(roles, span->device)};
 
 	return (struct role_alike){span->alike, row_of(roles, &key), role_of(roles, span)};
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct role_turn *one = a, *other = b;
+
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
+	return one->row < other->row ? -1 : one->row > other->row;
+}
+
+/* The first `count` of those that wait. A device's work is told buffer by buffer, and each thread may have buffers of its own. */
+static void take_turns(struct roles *roles, size_t count)
+{
+	if (roles->is_mixed)
+		qsort(roles->turns, roles->turn_count, sizeof(*roles->turns), by_start);
+	roles->is_mixed = false;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row = roles->turns[i].row, *last = &roles->lasts[roles->rows[row].place];
+
+		roles->rows[row].switches += *last && *last != row + 1;
+		*last = row + 1;
+	}
+	roles->turn_count -= count;
+	memmove(roles->turns, roles->turns + count, roles->turn_count * sizeof(*roles->turns));
+}
+
+static void add_turn(struct roles *roles, int64_t start_ns, size_t row)
+{
+	if (roles->turn_count == ROLE_TURNS)
+		take_turns(roles, ROLE_TURNS / 2);
+	if (roles->turn_count && roles->turns[roles->turn_count - 1].start_ns > start_ns)
+		roles->is_mixed = true;
+	roles->turns[roles->turn_count++] = (struct role_turn){start_ns, (uint32_t)row};
 }
 
 /* Work at these times that says what `span` does. */
@@ -114,9 +160,7 @@ static void add(struct roles *roles, const struct span *span, int64_t start_ns, 
 	if (!span->alike || alike->alike != span->alike)
 		*alike = find_alike(roles, span);
 	row = &roles->rows[alike->row];
-	row->switches +=
-		roles->last != SIZE_MAX && roles->last != alike->row && roles->rows[roles->last].device == row->device;
-	roles->last = alike->row;
+	add_turn(roles, start_ns, alike->row);
 	row->counts[alike->role]++;
 	row->ns[alike->role] += duration_ns;
 	row->bytes += span->bytes;
@@ -137,14 +181,29 @@ static void again(void *result, const struct span_again *spans, size_t count)
 			add(result, spans[i].like, spans[i].start_ns, spans[i].duration_ns);
 }
 
+/* What only the pass needs. */
+static void drop_passing(struct roles *roles)
+{
+	free(roles->alikes);
+	free(roles->turns);
+	free(roles->lasts);
+	number_map_free(&roles->devices);
+	roles->alikes = NULL;
+	roles->turns = NULL;
+	roles->lasts = NULL;
+	roles->last_room = 0;
+	roles->devices = (struct number_map){0};
+}
+
 static void end(void *result)
 {
 	struct roles *roles = result;
 
+	if (roles->turn_count)
+		take_turns(roles, roles->turn_count);
 	if (roles->count)
 		qsort(roles->rows, roles->count, sizeof(*roles->rows), compare_rows);
-	free(roles->alikes);
-	roles->alikes = NULL;
+	drop_passing(roles);
 	base_index_free(&roles->places);
 	roles->places = (struct base_index){0};
 	for (size_t i = 0; i < roles->count; i++)
@@ -198,7 +257,7 @@ static void drop(void *result)
 	base_index_free(&roles->places);
 	free(roles->rows);
 	free(roles->kernels);
-	free(roles->alikes);
+	drop_passing(roles);
 	free(roles);
 }
 

@@ -9,6 +9,7 @@
 
 #include "reducer/analysis/analysis.h"
 #include "reducer/base/index.h"
+#include "reducer/model/number_map.h"
 
 enum stream_role { ROLE_COMPUTE, ROLE_COLLECTIVE, ROLE_COPY_IN, ROLE_COPY_OUT, ROLE_COPY_ON, ROLE_SET, ROLE_GRAPH, STREAM_ROLES };
 
@@ -20,16 +21,27 @@ struct stream_row {
 	uint32_t first_thread;	   /* serial of the first launching thread; 0 = unknown */
 	uint64_t other_threads;	   /* work that other threads launched */
 	int64_t first_ns, last_ns; /* of its work */
-	/* Work in the order in which it was told: how often the one before on the device was of another stream. */
-	uint64_t switches;
+	uint64_t switches;	   /* in the order of starts: how often the work before it on the device was of another stream */
+	uint32_t place;		   /* of its device in roles.lasts */
 };
+
+#define ROLE_TURNS 32768u /* pieces of work that wait for some that began before them and were told later */
 
 struct roles {
 	struct stream_row *rows; /* by log id, device, context, stream once ended */
 	size_t count, room;
 	struct base_index places; /* row of device, context, stream */
 	const struct analysis_input *input;
-	size_t last; /* row of the last work; SIZE_MAX = none. During the pass only */
+	/* During the pass only: whose turn it was, in the order of starts. */
+	struct role_turn {
+		int64_t start_ns;
+		uint32_t row;
+	} * turns;
+	size_t turn_count;
+	bool is_mixed;		   /* they are not in order */
+	struct number_map devices; /* place in `lasts` */
+	uint32_t *lasts;	   /* row of the last work of each device, + 1; 0 = none */
+	size_t last_room;
 	uint8_t *kernels; /* by the kernel's place in gpu->names: 0 not looked at yet, 1 computes, 2 a collective */
 	size_t kernel_room;
 	struct role_alike {
