@@ -178,7 +178,6 @@ static inline void take_of_stream(struct gpu_sweep *sweep, const struct gpu_inte
 /* Starts come in order, so what is covered once ends at busy_end and what is covered twice at second_end. */
 static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
-	int is_kernel = interval->kind == 1; /* GPU_LAUNCH */
 	uint64_t twice = interval->end < sweep->busy_end ? interval->end : sweep->busy_end;
 
 	sweep->passed = interval->start;
@@ -186,14 +185,14 @@ static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 	if (interval->start >= sweep->busy_end && interval->end > interval->start) { /* alone: the device was idle before it */
 		note_gap(sweep, sweep->busy_end, interval->start);
 		gpu_lane_add(&sweep->busy, interval->start, interval->end);
-		gpu_lane_add(is_kernel ? &sweep->kernels : &sweep->copies, interval->start, interval->end);
+		gpu_lane_add(interval->is_kernel ? &sweep->kernels : &sweep->copies, interval->start, interval->end);
 		sweep->busy_end = interval->end;
-		*(is_kernel ? &sweep->kernel_end : &sweep->copy_end) = interval->end;
+		*(interval->is_kernel ? &sweep->kernel_end : &sweep->copy_end) = interval->end;
 		return;
 	}
 	cover(&sweep->overlap, &sweep->second_end, interval->start, twice);
 	cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
-	if (is_kernel)
+	if (interval->is_kernel)
 		cover(&sweep->kernels, &sweep->kernel_end, interval->start, interval->end);
 	else
 		cover(&sweep->copies, &sweep->copy_end, interval->start, interval->end);
@@ -221,7 +220,7 @@ static size_t take_alone(struct gpu_sweep *sweep, const struct gpu_interval *int
 	uint64_t start = intervals->start, covered = sweep->busy_end, ns = 0, end, end_kernels;
 	size_t taken = 0;
 
-	if (intervals->kind != 1 || start < covered)
+	if (!intervals->is_kernel || start < covered)
 		return 0;
 	end = cell_end(&sweep->busy, start);
 	end_kernels = cell_end(&sweep->kernels, start);
@@ -229,7 +228,7 @@ static size_t take_alone(struct gpu_sweep *sweep, const struct gpu_interval *int
 	for (; taken < count; taken++) {
 		const struct gpu_interval *one = &intervals[taken];
 
-		if (one->kind != 1 || one->start < covered || one->end <= one->start || one->end > end)
+		if (!one->is_kernel || one->start < covered || one->end <= one->start || one->end > end)
 			break;
 		note_gap(sweep, covered, one->start);
 		take_of_stream(sweep, one);

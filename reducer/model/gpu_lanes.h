@@ -50,7 +50,8 @@ void gpu_lane_free(struct gpu_lane *lane);
 
 struct gpu_interval {
 	uint64_t start, end;
-	uint32_t queue, kind; /* queue: place of the one that has its stream's lane; kind: enum gpu_kind */
+	uint32_t queue;	    /* place of the one that has its stream's lane */
+	uint32_t is_kernel; /* or a graph; else a copy or set */
 };
 
 #define GPU_GAPS_MOST 4096 /* gaps of a device that are kept */
@@ -71,7 +72,7 @@ struct gpu_sweep {
 	uint64_t all_gaps;	  /* how many there were */
 	struct gpu_lane busy;     /* at least one interval */
 	struct gpu_lane overlap;  /* at least two at once */
-	struct gpu_lane kernels, copies; /* the union of each kind */
+	struct gpu_lane kernels, copies; /* the union of what is_kernel, and of the rest */
 	struct gpu_interval *waiting; /* by start; room for half as many again, so that they rarely move up */
 	size_t waiting_from, waiting_count; /* of `waiting`: the first, how many */
 	uint64_t passed;          /* start of the last one taken */

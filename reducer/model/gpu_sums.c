@@ -55,7 +55,9 @@ static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan
 {
 	struct gpu *gpu = scan->gpu;
 	struct gpu_queue *queue = record->queue == GPU_NONE ? NULL : &gpu->queues[record->queue];
-	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .kind = record->kind};
+	struct gpu_interval interval = {.start = record->start,
+					.end = record->start + record->duration,
+					.is_kernel = record->kind == GPU_LAUNCH || record->kind == GPU_GRAPH};
 
 	if (queue == NULL || record->duration == 0 || is_on_host(record))
 		return;

@@ -20,7 +20,7 @@ static struct analysis_input input;
 
 static void lay_one(uint32_t device, uint64_t from_ns, uint64_t to_ns)
 {
-	struct gpu_interval interval = {.start = from_ns, .end = to_ns, .kind = GPU_LAUNCH};
+	struct gpu_interval interval = {.start = from_ns, .end = to_ns, .is_kernel = 1};
 
 	gpu_sweep_add(&sweeps[device], &interval);
 }

@@ -25,7 +25,7 @@ static uint64_t cells_of(const struct gpu_lane *lane)
 
 static void lay(uint32_t queue, uint64_t start, uint64_t end)
 {
-	struct gpu_interval interval = {.start = start, .end = end, .queue = queue, .kind = GPU_LAUNCH};
+	struct gpu_interval interval = {.start = start, .end = end, .queue = queue, .is_kernel = 1};
 
 	gpu_sweep_add(&sweep, &interval);
 }

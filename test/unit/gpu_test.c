@@ -145,6 +145,25 @@ static void test_a_graph_is_one_launch_with_many_records(void **state)
 	end_made(made);
 }
 
+/* device_timeline calls what kernels and graphs ran together kernel_ns, whatever the graph held. */
+static void test_a_graph_as_a_whole_is_no_copy(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 200, GRAPH, 1, 3, 0);
+	MAKER_ADD(made->device, 900, graph_run, .start = AT(250), .duration = 70, .correlation = 1, .graph = 9, .queue = 1);
+	call(made, 210, 220, COPY, 2, 3, 0);
+	MAKER_ADD(made->device, 901, device_copy, .start = AT(400), .duration = 30, .correlation = 2, .bytes = 64, .queue = 1, .kind = 1);
+	gpu = scan(made);
+	assert_int_equal(gpu->sweep_count, 1);
+	assert_int_equal(gpu->sweeps[0].busy.busy_ns, 100);
+	assert_int_equal(gpu->sweeps[0].kernels.busy_ns, 70);
+	assert_int_equal(gpu->sweeps[0].copies.busy_ns, 30);
+	end_made(made);
+}
+
 static void test_impossible_times_count_and_stay_out_of_sums(void **state)
 {
 	struct made *made = begin_made();
@@ -516,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_reasons_come_from_what_the_log_says),
 		cmocka_unit_test(test_calls_before_cupti_began_say_so),
 		cmocka_unit_test(test_a_graph_is_one_launch_with_many_records),
+		cmocka_unit_test(test_a_graph_as_a_whole_is_no_copy),
 		cmocka_unit_test(test_impossible_times_count_and_stay_out_of_sums),
 		cmocka_unit_test(test_a_double_counts_once), cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
 		cmocka_unit_test(test_a_clock_of_its_own_is_followed),
