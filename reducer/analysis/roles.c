@@ -164,7 +164,9 @@ static void add(struct roles *roles, const struct span *span, int64_t start_ns, 
 	row->counts[alike->role]++;
 	row->ns[alike->role] += duration_ns;
 	row->bytes += span->bytes;
-	row->other_threads += span->thread != row->first_thread;
+	if (!row->first_thread)
+		row->first_thread = span->thread;
+	row->other_threads += span->thread && span->thread != row->first_thread;
 	row->first_ns = start_ns < row->first_ns ? start_ns : row->first_ns;
 	row->last_ns = end > row->last_ns ? end : row->last_ns;
 }

@@ -18,8 +18,8 @@ struct stream_row {
 	uint64_t log_id; /* of the process */
 	uint32_t device, context, stream;
 	uint64_t counts[STREAM_ROLES], ns[STREAM_ROLES], bytes;
-	uint32_t first_thread;	   /* serial of the first launching thread; 0 = unknown */
-	uint64_t other_threads;	   /* work that other threads launched */
+	uint32_t first_thread;	   /* serial of the first launching thread that is known; 0 = none is */
+	uint64_t other_threads;	   /* work that others are known to have launched */
 	int64_t first_ns, last_ns; /* of its work */
 	uint64_t switches;	   /* in the order of starts: how often the work before it on the device was of another stream */
 	uint32_t place;		   /* of its device in roles.lasts */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit test of the roles of streams: whose turn it was, whatever the order in which work is told. */
+/* Unit test of the roles of streams: whose turn it was, whatever the order in which work is told; who launched it. */
 #include "reducer/analysis/analysis.h"
 #include "reducer/analysis/roles.h"
 
@@ -12,7 +12,7 @@
 #define WORKS (2 * ROLE_TURNS) /* of a device */
 #define BUFFER 1000	       /* pieces of work that one thread's buffer tells before the next thread's comes */
 
-static void tell(void *result, uint32_t device, uint32_t stream, int64_t start_ns)
+static void tell(void *result, uint32_t device, uint32_t stream, int64_t start_ns, uint32_t thread)
 {
 	const struct span span = {.kind = SPAN_WHOLE,
 				  .what = SPAN_KERNEL,
@@ -22,6 +22,7 @@ static void tell(void *result, uint32_t device, uint32_t stream, int64_t start_n
 				  .stream = stream,
 				  .start_ns = start_ns,
 				  .duration_ns = 5,
+				  .thread = thread,
 				  .name = "kernel"};
 
 	analysis_roles.span(result, &span);
@@ -39,9 +40,9 @@ static void test_turns_are_those_of_the_device_in_time(void **state)
 		for (uint32_t stream = 0; stream < 2; stream++)
 			for (int64_t i = from; i < from + BUFFER && i < WORKS; i++) {
 				if (i % 2 == stream)
-					tell(roles, 0, 7 + stream, 10 * i);
+					tell(roles, 0, 7 + stream, 10 * i, 1);
 				else if (stream == 0)
-					tell(roles, 1, 9, 10 * i);
+					tell(roles, 1, 9, 10 * i, 1);
 			}
 	analysis_roles.end(roles);
 	assert_int_equal(roles->count, 3);
@@ -51,9 +52,30 @@ static void test_turns_are_those_of_the_device_in_time(void **state)
 	analysis_roles.free(roles);
 }
 
+/* Work whose call was not recorded tells of no second thread. */
+static void test_an_unknown_caller_is_nobody(void **state)
+{
+	static const uint32_t threads[][3] = {{0, 3, 3}, {3, 0, 3}, {0, 3, 4}, {0, 0, 0}};
+	struct process process = {.log_id = 1};
+	const struct analysis_input input = {.process = &process};
+	struct roles *roles = analysis_roles.begin(&input);
+
+	(void)state;
+	for (uint32_t stream = 0; stream < 4; stream++)
+		for (uint32_t i = 0; i < 3; i++)
+			tell(roles, 0, stream, 100 * stream + 10 * i, threads[stream][i]);
+	analysis_roles.end(roles);
+	for (uint32_t stream = 0; stream < 4; stream++) {
+		assert_int_equal(roles->rows[stream].first_thread, stream == 3 ? 0 : 3);
+		assert_int_equal(roles->rows[stream].other_threads, stream == 2);
+	}
+	analysis_roles.free(roles);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns_are_those_of_the_device_in_time)};
+	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns_are_those_of_the_device_in_time),
+						  cmocka_unit_test(test_an_unknown_caller_is_nobody)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
