@@ -43,7 +43,7 @@ struct heap_site {
 	uint64_t allocations; /* calls */
 	uint64_t requested_bytes;
 	uint64_t bytes;       /* usable bytes allocated in all */
-	uint64_t temporary;   /* blocks freed before their thread allocated anything else; 0 in sampled accounts */
+	uint64_t temporary;   /* blocks freed by their thread before it allocated anything else; 0 in sampled accounts */
 	uint64_t live_blocks, live_bytes; /* still there at the end: leaked */
 	uint64_t peak_blocks, peak_bytes; /* there at the account's peak; sampled: when the sampled live sum was highest */
 	uint64_t peak_mark;   /* private to the scan */

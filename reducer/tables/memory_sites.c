@@ -35,7 +35,7 @@ static const struct table_column columns[] = {
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0, "calls", "alloc_objects"},
 	[REQUESTED] = {"requested_bytes", "asked for", TABLE_INTEGER, UNIT_BYTES, 3, "bytes asked for in all"},
 	[TEMPORARY] = {"temporary", "temp.", TABLE_INTEGER, UNIT_COUNT, 1,
-		       "blocks freed before their thread allocated anything else; empty where calls were sampled"},
+		       "blocks freed by their thread before it allocated anything else; empty where calls were sampled"},
 	[PEAK_ERROR] = {"peak_error_bytes", "+-", TABLE_INTEGER, UNIT_BYTES, 1,
 			"standard error of peak_bytes; empty = exact"},
 	[LEAKED_ERROR] = {"leaked_error_bytes", "+- leaked", TABLE_INTEGER, UNIT_BYTES, 3, "standard error of leaked_bytes"},
