@@ -10,6 +10,7 @@
  */
 #include "reducer/tables/window_cost.h"
 
+#include "reducer/model/windows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/step_values.h"
@@ -32,7 +33,7 @@ static const struct table_column columns[] = {
 	[LOW] = {"cost_low", "at least", TABLE_REAL, UNIT_RATIO, 0, "lower bound, wrong at most once in 40 times"},
 	[HIGH] = {"cost_high", "at most", TABLE_REAL, UNIT_RATIO, 0, "upper bound, likewise"},
 	[OF_ALL] = {"all_cost", "of all", TABLE_REAL, UNIT_RATIO, 0,
-		    "cost_ns times the steps that were recorded, also in part, by the time of all steps: 0.01 = 1 % of it; to open and "
+		    "cost_ns times the steps that were recorded, of one in part that part, by the time of all: 0.01 = 1 % of it; to open and "
 		    "close is not in it"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
@@ -53,7 +54,7 @@ struct cost {
 	struct opened *windows; /* sorted when summed up, as these: */
 	double *inside, *outside;
 	size_t count, room, inside_steps, outside_steps;
-	size_t recorded_steps; /* also in part */
+	double recorded_steps; /* of those recorded in part that part */
 	uint64_t all_ns;       /* of all steps */
 	double *times; /* scratch: of some steps */
 	size_t time_count, time_room;
@@ -146,13 +147,17 @@ static void add_thread(struct cost *cost, const struct stretch *stretch)
 	}
 }
 
-static void add_process(struct cost *cost, const struct step_rows *rows, size_t first, size_t end)
+static void add_process(struct cost *cost, const struct process *process, const struct step_rows *rows, size_t first, size_t end)
 {
 	struct stretch stretch = {rows, first, first};
 
 	for (size_t i = first; i < end; i++) {
-		cost->recorded_steps += rows->items[i]->total_ns && !rows->items[i]->is_unrecorded;
-		cost->all_ns += rows->items[i]->total_ns;
+		const struct step_row *row = rows->items[i];
+		int64_t end_ns = row->start_ns + (int64_t)row->total_ns;
+		if (row->unit.is_cut || !row->total_ns)
+			continue;
+		cost->recorded_steps += (double)windows_recorded_ns(process, row->start_ns, end_ns) / (double)row->total_ns;
+		cost->all_ns += row->total_ns;
 	}
 	for (; stretch.first < end; stretch.first = stretch.end) {
 		uint32_t thread = rows->items[stretch.first]->unit.thread;
@@ -220,7 +225,7 @@ static struct summed sum_up(struct cost *cost)
 	summed.inside_ns = base_median(cost->inside, cost->count);
 	summed.outside_ns = base_median(cost->outside, cost->count);
 	if (cost->all_ns)
-		summed.all_cost = summed.cost * summed.outside_ns * (double)cost->recorded_steps / (double)cost->all_ns;
+		summed.all_cost = summed.cost * summed.outside_ns * cost->recorded_steps / (double)cost->all_ns;
 	if (depth) {
 		summed.low = ratios[depth - 1] - 1;
 		summed.high = ratios[count - depth] - 1;
@@ -272,7 +277,7 @@ void window_cost_note(struct table *table, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t p = 0, end, first; p < request->run->process_count && rows.kind != UNIT_WHOLE; p++) {
 		first = step_rows_of(&rows, p, &end);
-		add_process(&cost, &rows, first, end);
+		add_process(&cost, &request->run->processes[p], &rows, first, end);
 	}
 	struct summed summed = sum_up(&cost);
 	if (summed.is_bound && summed.low > 0)
@@ -306,7 +311,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t p = 0; p < request->run->process_count && rows.kind != UNIT_WHOLE; p++) {
 		struct cost cost = {0};
 		size_t end, first = step_rows_of(&rows, p, &end);
-		add_process(&cost, &rows, first, end);
+		add_process(&cost, &request->run->processes[p], &rows, first, end);
 		if (cost.count)
 			put_process(table, &request->run->processes[p], &cost);
 		cost_free(&cost);
