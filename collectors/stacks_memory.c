@@ -42,20 +42,35 @@ static int add(struct tfp_stack_memory *memory, uintptr_t start, uintptr_t end)
 	return number;
 }
 
-/* The stack grew below what was seen of it: still one stretch, if all between can be read. */
-static int extend_down(struct tfp_stretch *stretch, uintptr_t sp)
+/* The stretch that begins next above `sp`, not too far from it; -1 = there is none. */
+static int next_above(const struct tfp_stack_memory *memory, uintptr_t sp)
 {
-	uintptr_t start = stretch->start;
+	int found = -1;
 
-	if (sp >= start || start - sp > DOWN)
-		return 0;
-	while (start > sp) {
-		start -= PAGE;
-		if (!tfp_stack_memory_can_read(start))
-			return 0;
+	for (int i = 0; i < TFP_STRETCHES; i++) {
+		uintptr_t start = memory->stretches[i].start;
+
+		if (start > sp && start - sp <= DOWN && (found < 0 || start < memory->stretches[found].start))
+			found = i;
 	}
-	stretch->start = start;
-	return 1;
+	return found;
+}
+
+/*
+ * A page of stack that is in no stretch. Where all up to the next one can be read, the same stack grew below what was seen of it: still
+ * one stretch. Asked from below, so that of coroutines' stacks, which lie side by side, no more is asked for than of one.
+ */
+static int add_page(struct tfp_stack_memory *memory, uintptr_t page)
+{
+	int above = next_above(memory, page);
+	uintptr_t end = page + PAGE;
+
+	while (above >= 0 && end < memory->stretches[above].start && tfp_stack_memory_can_read(end))
+		end += PAGE;
+	if (above < 0 || end < memory->stretches[above].start)
+		return add(memory, page, end);
+	memory->stretches[above].start = page;
+	return above;
 }
 
 int tfp_stack_memory_at(struct tfp_stack_memory *memory, uintptr_t sp, int is_certain)
@@ -70,10 +85,7 @@ int tfp_stack_memory_at(struct tfp_stack_memory *memory, uintptr_t sp, int is_ce
 	sp &= ~(uintptr_t)7;
 	if (!is_certain && !tfp_stack_memory_can_read(sp))
 		return -1;
-	for (int i = 0; i < TFP_STRETCHES; i++)
-		if (extend_down(&memory->stretches[i], sp))
-			return i;
-	return add(memory, sp & ~(uintptr_t)(PAGE - 1), (sp | (PAGE - 1)) + 1);
+	return add_page(memory, sp & ~(uintptr_t)(PAGE - 1));
 }
 
 int tfp_stack_memory_extend(struct tfp_stack_memory *memory, int number, uintptr_t address)

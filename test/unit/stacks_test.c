@@ -514,6 +514,32 @@ static void test_only_readable_pages_are_stack(void **state)
 	assert_int_equal(tfp_stack_memory_can_read((uintptr_t)pages), 0);
 }
 
+/* Stacks of coroutines lie side by side, a page between them that nobody may touch: of each it is asked where it ends, once. */
+static void test_stacks_side_by_side_are_asked_for_apart(void **state)
+{
+	enum {STACK = 5, STACKS = TFP_STRETCHES};
+	static struct tfp_stack_memory memory;
+	char *pages = mmap(NULL, STACKS * STACK * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	for (int i = STACKS - 1; i >= 0; i--) {
+		char *stack = pages + i * STACK * 4096;
+		int stretch;
+
+		assert_int_equal(mprotect(stack, 4096, PROT_NONE), 0);
+		stretch = tfp_stack_memory_at(&memory, (uintptr_t)stack + 2 * 4096 + 64, 1);
+		assert_int_equal(stretch, STACKS - 1 - i);
+		assert_int_equal(memory.stretches[stretch].start, (uintptr_t)stack + 2 * 4096);
+		if (i < STACKS - 1) /* what was found on the way to the next one need not be asked for again */
+			assert_int_equal(memory.stretches[stretch].end, (uintptr_t)stack + STACK * 4096);
+		/* The same stack, further down. */
+		assert_int_equal(tfp_stack_memory_at(&memory, (uintptr_t)stack + 4096 + 8, 1), stretch);
+		assert_int_equal(memory.stretches[stretch].start, (uintptr_t)stack + 4096);
+	}
+	assert_int_equal(munmap(pages, STACKS * STACK * 4096), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_threads_add_the_same_nodes),
 		cmocka_unit_test(test_sites_survive_growth_and_replacement),
 		cmocka_unit_test(test_only_readable_pages_are_stack),
+		cmocka_unit_test(test_stacks_side_by_side_are_asked_for_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
