@@ -176,36 +176,54 @@ void summary_put_first(struct summary *summary)
 	step_rows_free(&rows);
 }
 
-/* One piece of advice: what was found and, where there is room for all of it, what helps. False: there is no room for it. */
-static bool put_piece(struct summary *summary, const struct table *table, size_t row, size_t kept)
+/* Lines that a cell of a piece of advice takes, of so many at most. */
+static size_t advice_lines(const struct summary *summary, const struct table *table, size_t row, const char *column, size_t most)
 {
-	struct text finding = {0}, remedy = {0};
-	const char *found = summary_text(&finding, table, row, "finding"), *helps = summary_text(&remedy, table, row, "remedy");
-	size_t lines = summary_measure(summary, INDENT, found, FINDING_LINES), left = summary_left(summary), more;
-	char first[16];
-	bool fits = lines + kept <= left || (row == 0 && left);
+	struct text room = {0};
+	size_t lines = summary_measure(summary, INDENT, summary_text(&room, table, row, column), most);
 
-	snprintf(first, sizeof(first), "  %zu. ", row + 1);
-	if (fits) {
-		lines = summary_sentence(summary, first, found, FINDING_LINES);
-		more = summary_measure(summary, INDENT, helps, REMEDY_LINES);
-		if (lines + more + kept <= left)
-			summary_sentence(summary, INDENT, helps, REMEDY_LINES);
+	text_free(&room);
+	return lines;
+}
+
+/* How many pieces of advice have room for what was found, and what room that leaves: each is to be seen before what helps against one. */
+static size_t advice_room(const struct summary *summary, const struct table *table, size_t *left)
+{
+	size_t rows = 0, used = 0, all = summary_left(summary);
+
+	while (rows < table->shown_count && rows < ADVICE) {
+		size_t lines = advice_lines(summary, table, rows, "finding", FINDING_LINES);
+		if (rows && used + lines + (rows + 1 < table->shown_count) > all) /* a line says that there are more */
+			break;
+		used += lines;
+		rows++;
 	}
-	text_free(&finding);
-	text_free(&remedy);
-	return fits;
+	used += rows < table->shown_count;
+	*left = used < all ? all - used : 0;
+	return rows;
 }
 
 void summary_put_advice(struct summary *summary)
 {
 	struct table *table = tables_make(&table_recommendations, summary->request);
-	size_t row = 0;
+	struct text room = {0};
+	size_t left, rows;
 
-	if (table->shown_count && summary_heading(summary, "What to do (-t recommendations shows the evidence)", 1))
-		while (row < table->shown_count && row < ADVICE && put_piece(summary, table, row, row + 1 < table->shown_count))
-			row++;
-	if (row)
-		summary_more(summary, table->shown_count, row, "recommendations");
+	if (table->shown_count && summary_heading(summary, "What to do (-t recommendations shows the evidence)", 1) &&
+	    summary_left(summary)) {
+		rows = advice_room(summary, table, &left);
+		for (size_t row = 0; row < rows; row++) {
+			char first[16];
+			size_t lines = advice_lines(summary, table, row, "remedy", REMEDY_LINES);
+			snprintf(first, sizeof(first), "  %zu. ", row + 1);
+			summary_sentence(summary, first, summary_text(&room, table, row, "finding"), FINDING_LINES);
+			if (lines > left)
+				continue;
+			summary_sentence(summary, INDENT, summary_text(&room, table, row, "remedy"), REMEDY_LINES);
+			left -= lines;
+		}
+		summary_more(summary, table->shown_count, rows, "recommendations");
+	}
+	text_free(&room);
 	table_free(table);
 }
