@@ -31,7 +31,7 @@ enum {
 
 static const struct table_column columns[] = {
 	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 3, "in the order in which to try them: by area, then by gain"},
-	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 3, "failure, input, one device, precision and compiler, many devices"},
+	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 3, "failure, input, one device, precision and compiler, many devices, machine"},
 	[NAME] = {"rule", "rule", TABLE_TEXT, UNIT_NONE, 3, "that speaks; docs/rules.md says where it comes from"},
 	[SEVERITY] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 3,
 		      "high or moderate, where the rule has a second threshold"},
@@ -151,7 +151,7 @@ const struct table_kind table_recommendations = {
 	.title = "What to do next",
 	.help = "What was found to cost time or memory, in the order in which to try it: input, one device, precision and "
 		"compiler, many "
-		"devices; with remedy, gain and evidence. Empty where all is well.",
+		"devices, and what the machine kept from the steps; with remedy, gain and evidence. Empty where all is well.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = RULE_FILTERS,
@@ -164,7 +164,7 @@ enum { R_NAME, R_AREA, R_STATE, R_WHY, R_MEASURED, R_THRESHOLD, R_UNIT, R_MEASUR
 
 static const struct table_column rule_columns[] = {
 	[R_NAME] = {"rule", "rule", TABLE_TEXT, UNIT_NONE, 0, "or RULE.NAME, a further threshold of it: what --threshold takes"},
-	[R_AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 2, "failure, input, one device, precision and compiler, many devices"},
+	[R_AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 2, "failure, input, one device, precision and compiler, many devices, machine"},
 	[R_STATE] = {"state", "state", TABLE_TEXT, UNIT_NONE, 0,
 		     "fired, below its threshold, excused, cannot see; empty for a further threshold"},
 	[R_WHY] = {"why", "why", TABLE_TEXT, UNIT_NONE, 1, "what speaks against it, or what it lacks"},

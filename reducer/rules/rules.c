@@ -48,7 +48,8 @@ const struct rule_limits rule_limits_default = {{
 
 const char *rule_area_name(enum rule_area area)
 {
-	static const char *const names[RULE_AREAS] = {"failure", "input", "one device", "precision and compiler", "many devices"};
+	static const char *const names[RULE_AREAS] = {"failure", "input", "one device", "precision and compiler", "many devices",
+							 "machine"};
 
 	return names[area];
 }

@@ -11,7 +11,7 @@
 #include "reducer/rules/facts.h"
 
 /* In the order in which to look; what failed comes before what was slow: https://www.tensorflow.org/guide/gpu_performance_analysis */
-enum rule_area { RULE_FAILURE, RULE_INPUT, RULE_DEVICE, RULE_PRECISION, RULE_MANY, RULE_AREAS };
+enum rule_area { RULE_FAILURE, RULE_INPUT, RULE_DEVICE, RULE_PRECISION, RULE_MANY, RULE_MACHINE, RULE_AREAS };
 const char *rule_area_name(enum rule_area area);
 
 enum rule_unit { RULE_PERCENT, RULE_COUNT, RULE_TIMES, RULE_BYTES };

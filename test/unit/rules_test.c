@@ -300,7 +300,7 @@ static void test_excuses(void **state)
 	}
 }
 
-/* What failed first, then input before one device before precision before many devices; within an area by gain. */
+/* What failed first, then input before one device before precision before many devices, the machine last; within an area by gain. */
 static void test_rank(void **state)
 {
 	struct rule_facts facts;
@@ -316,9 +316,12 @@ static void test_rank(void **state)
 	facts_set(&facts, FACT_wide_product_ns, 0.5 * SECOND);
 	facts_set(&facts, FACT_device_memory_percent, 95);
 	facts_set(&facts, FACT_refused, 1);
+	facts_set(&facts, FACT_clock_lost_percent, 90);
+	facts_set(&facts, FACT_clock_reasons, 32);
 	findings = findings_from(&facts, NULL);
 	names_of(findings, names);
-	assert_string_equal(names, "memory_ran_out input_bound output_bound launch_bound memory_full single_precision communication_bound");
+	assert_string_equal(names, "memory_ran_out input_bound output_bound launch_bound memory_full single_precision communication_bound "
+				   "clocks_lowered");
 	assert_false(findings->list[1].is_high);
 	assert_true(findings->list[2].is_high); /* 20 % */
 	assert_true(fabs(findings->list[2].gain_share - 0.2) < 1e-9);
