@@ -9,6 +9,7 @@
 
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
+#define RARELY_ALL 0.9 /* of what few steps do, from which on the rest is no matter */
 #define READS_PART 0.75 /* of the copies, from which on what they are is reads of a few bytes */
 #define PINNED_PART 0.9 /* of the bytes, from which on the rest is no matter */
 
@@ -297,6 +298,16 @@ void rule_garbage_collection(const struct rule_facts *facts, struct finding *fin
 	finding_gain(finding, facts, finding->measured / 100 * whole, "it does not run within steps");
 }
 
+/* Nearly all of it is compiling, of which a rule of its own tells. */
+static bool is_rarely_compiled(const struct rule_facts *facts, const struct finding *finding)
+{
+	const struct rule_fact *top = &facts->facts[FACT_rare_top];
+	double compiling = rule_percent(facts_value(facts, FACT_split_compilation), facts_value(facts, FACT_whole_ns));
+
+	return rare_is_compiling(top->label) && top->value >= RARELY_ALL * facts_value(facts, FACT_rare_ns) &&
+	       compiling >= finding_limit(finding, LIMIT_compile_bound);
+}
+
 void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 {
 	double rare = facts_value(facts, FACT_rare_ns), whole = facts_value(facts, FACT_step_time_ns);
@@ -307,6 +318,7 @@ void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 	    !finding_needs(finding, facts_known(facts, FACT_rare_ns), "nothing that has a name happens in few steps only"))
 		return;
 	finding_measure(finding, rule_percent(rare, whole));
+	finding_excuse(finding, is_rarely_compiled(facts, finding), "it is compiling: compile_bound tells of it");
 	text_format(&finding->title,
 		    "%.1f %% of the step time goes to what only few steps do: %.0f that last at least twice as long as usual.",
 		    finding->measured, facts_value(facts, FACT_rare_steps));

@@ -11,35 +11,71 @@
 /* https://www.tensorflow.org/guide/gpu_performance_analysis: up to 3 times as fast on Volta and newer */
 #define TENSOR_CORE_SPEED 3.0
 
+/* Whose versions are most: a function that TensorFlow traced, or a region that torch.compile compiled. */
+static enum fact_id most_versions(const struct rule_facts *facts)
+{
+	return facts_value(facts, FACT_compiled_versions) > facts_value(facts, FACT_traced_versions) ? FACT_compiled_versions
+												   : FACT_traced_versions;
+}
+
+static const char *versions_remedy(const struct rule_facts *facts)
+{
+	return most_versions(facts) == FACT_compiled_versions
+		       ? "Give tensors fixed shapes (pad) or say that they change (dynamic=True, mark_dynamic), and pass changing numbers "
+			 "as tensors; TORCH_LOGS=recompiles says what was not the same. Beyond recompile_limit versions (8 by default) it "
+			 "runs eagerly."
+		       : "Each trace costs as much as many steps: give it tensors rather than Python numbers, fix its shapes "
+			 "(input_signature, reduce_retracing=True), and make the function outside of loops.";
+}
+
+/* One finding is enough where many versions of one function are what is compiled. */
+static bool has_versions(const struct rule_facts *facts, const struct finding *finding)
+{
+	return facts_value(facts, most_versions(facts)) >= finding_limit(finding, LIMIT_retraced_function);
+}
+
 void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share = rule_part(facts, finding, FACT_split_compilation, "everything is compiled before the first step");
 
 	if (share < 0)
 		return;
-	text_format(&finding->title, "%.1f %% of the %s time goes to compiling.", share, rule_unit_word(facts));
-	text_string(&finding->remedy,
-		    "Compile once: give tensors fixed shapes (pad, drop the last batch), pass changing numbers as tensors, "
-		    "and keep the compilation cache.");
+	text_format(&finding->title, "%.1f %% of the %s time goes to compiling", share, rule_unit_word(facts));
+	if (has_versions(facts, finding)) {
+		enum fact_id most = most_versions(facts);
+		text_format(&finding->title, ", with %.0f versions of %s.", facts_value(facts, most), facts->facts[most].label);
+		text_string(&finding->remedy, versions_remedy(facts));
+		finding_prove(finding, facts, most);
+	} else {
+		text_char(&finding->title, '.');
+		text_string(&finding->remedy,
+			    "Compile once: give tensors fixed shapes (pad, drop the last batch), pass changing numbers as tensors, "
+			    "and keep the compilation cache.");
+	}
 	finding_prove(finding, facts, FACT_compile_events);
 }
 
 void rule_retraced_function(const struct rule_facts *facts, struct finding *finding)
 {
-	const struct rule_fact *most = &facts->facts[FACT_traced_versions], *longest = &facts->facts[FACT_traced_ns];
-	bool is_timed = longest->is_known && longest->value > 0 && strcmp(longest->label, most->label) == 0;
+	enum fact_id id = most_versions(facts);
+	const struct rule_fact *most = &facts->facts[id], *longest = &facts->facts[FACT_traced_ns];
+	bool is_timed = id == FACT_traced_versions && longest->is_known && longest->value > 0 &&
+			strcmp(longest->label, most->label) == 0;
+	double compiling = rule_percent(facts_value(facts, FACT_split_compilation), facts_value(facts, FACT_whole_ns));
 
-	if (!finding_needs(finding, most->is_known, "no traced functions were recorded"))
+	if (!finding_needs(finding, most->is_known, "no traced or compiled functions were recorded"))
 		return;
 	finding_measure(finding, most->value);
-	text_format(&finding->title, "%.0f versions of the function %s were traced", most->value, most->label);
+	finding_excuse(finding, compiling >= finding_limit(finding, LIMIT_compile_bound), "compile_bound tells of it");
+	text_format(&finding->title,
+		    id == FACT_compiled_versions ? "torch.compile compiled %.0f versions of %s"
+						 : "%.0f versions of the function %s were traced",
+		    most->value, most->label);
 	if (is_timed)
 		text_format(&finding->title, ", which took %.3f s", longest->value / 1e9);
 	text_char(&finding->title, '.');
-	text_string(&finding->remedy,
-		    "Each trace costs as much as many steps: give it tensors rather than Python numbers, fix its shapes "
-		    "(input_signature, reduce_retracing=True), and make the function outside of loops.");
-	finding_prove(finding, facts, FACT_traced_versions);
+	text_string(&finding->remedy, versions_remedy(facts));
+	finding_prove(finding, facts, id);
 	if (is_timed)
 		finding_prove(finding, facts, FACT_traced_ns);
 }

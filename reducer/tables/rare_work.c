@@ -380,6 +380,11 @@ bool rare_may_wait(const char *name)
 	return strncmp(name, "XLA call: ", 10) == 0 && strstr(name, "compile") == NULL; /* model/places.h */
 }
 
+bool rare_is_compiling(const char *name)
+{
+	return strstr(name, "compil") != NULL; /* COMPILING, backend_compile_and_load */
+}
+
 struct rare_most rare_find(const struct request *request, const struct step_rows *rows)
 {
 	struct rare_most most = {0};

@@ -300,6 +300,38 @@ static void test_excuses(void **state)
 	}
 }
 
+/* Compiling is one finding, that names of what there are many versions; none of it is rare work, or a finding beside it. */
+static void test_compiling_is_told_once(void **state)
+{
+	static const struct {
+		enum fact_id versions;
+		const char *top, *remedy;
+	} kinds[] = {{FACT_traced_versions, "compiling", "input_signature"},
+		     {FACT_compiled_versions, "XLA call: f (t.py, line 2) in backend_compile_and_load +0x3", "recompiles"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (int other = 0; other < 2; other++) {
+			struct rule_facts facts;
+			struct findings *findings;
+			char names[512];
+			healthy(&facts);
+			facts_set(&facts, FACT_split_compilation, 0.7 * SECOND);
+			facts_set(&facts, kinds[i].versions, 56);
+			strcpy(facts.facts[kinds[i].versions].label, "f");
+			facts_set(&facts, FACT_rare_ns, 0.7 * SECOND);
+			facts_set(&facts, FACT_rare_top, other ? 0.5 * SECOND : 0.68 * SECOND);
+			strcpy(facts.facts[FACT_rare_top].label, kinds[i].top);
+			findings = findings_from(&facts, NULL);
+			names_of(findings, names);
+			assert_string_equal(names, other ? "rare_work compile_bound" : "compile_bound");
+			assert_non_null(strstr(finding_of(findings, "compile_bound")->title.bytes, "compiling, with 56 versions of f."));
+			assert_non_null(strstr(finding_of(findings, "compile_bound")->remedy.bytes, kinds[i].remedy));
+			assert_int_equal(finding_of(findings, "retraced_function")->state, RULE_EXCUSED);
+			findings_free(findings);
+		}
+}
+
 /* What failed first, then input before one device before precision before many devices, the machine last; within an area by gain. */
 static void test_rank(void **state)
 {
@@ -473,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_known_nothing_said),
 		cmocka_unit_test(test_lost_records_of_memory),
 		cmocka_unit_test(test_excuses),
+		cmocka_unit_test(test_compiling_is_told_once),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
 		cmocka_unit_test(test_every_fact_names_cells_that_exist),
