@@ -17,7 +17,8 @@
 
 #define LEAK_BYTES 1048576 /* that grew: less needs no names */
 #define LEAK_SITES 2	/* named at most */
-#define LATE 10		/* a peak in the last of so many parts of the steps is where growth ended */
+#define LATE 10		/* a peak in the last of so many parts of the steps, or of a life, is where growth ended */
+#define NS_PER_MINUTE 6e10
 /* Growth is that between low points of a part of the steps, 70 % of them: a site that grew by itself from the start holds 1.4 times as
  * much, one of two that grew alike half of that; samples are not exact. */
 #define LEAK_LEAST 0.5
@@ -70,8 +71,8 @@ static uint64_t name_sites(struct text *names, const struct request *request, si
 	return live;
 }
 
-/* An allocator whose blocks have no stacks took its memory from the heap. */
-static void gather_leak_sites(struct rule_facts *facts, const struct request *request, const struct growth *leak)
+/* An allocator whose blocks have no stacks took its memory from the heap. late_ns: a peak behind it is one where growth ended. */
+static void gather_leak_sites(struct rule_facts *facts, const struct request *request, const struct growth *leak, int64_t late_ns)
 {
 	const struct account *accounts[] = {leak->account, &request->run->processes[leak->process].heap};
 	const struct heap_site *best[LEAK_SITES] = {0};
@@ -84,7 +85,7 @@ static void gather_leak_sites(struct rule_facts *facts, const struct request *re
 	for (size_t i = 0; i < 4 && !best[0]; i++) {
 		account = accounts[i % 2];
 		at_peak = i >= 2;
-		if (!at_peak || account->peak_time_ns >= facts->steps_to_ns - (facts->steps_to_ns - facts->steps_from_ns) / LATE)
+		if (!at_peak || account->peak_time_ns >= late_ns)
 			find_sites(account, at_peak, (double)leak->bytes, best);
 	}
 	uint64_t live = name_sites(&names, request, leak->process, at_peak, best);
@@ -96,14 +97,27 @@ static void gather_leak_sites(struct rule_facts *facts, const struct request *re
 	text_free(&names);
 }
 
+/* How fast it grew: by steps, without any by time. */
+static void gather_leak_rate(struct rule_facts *facts, const struct growth *leak)
+{
+	double a_step, bytes = (double)leak->bytes, ns = (double)leak->ns;
+
+	if (!facts_known(facts, FACT_step_time_ns)) {
+		facts_own(facts, FACT_leak_minute_bytes, bytes / ns * NS_PER_MINUTE, "memory.timeline", "live_bytes", "allocator=%s",
+			  leak->account->allocator);
+		return;
+	}
+	a_step = leak->steps > 0 ? bytes / leak->steps : bytes / ns * facts_value(facts, FACT_step_time_ns) / facts->timed_steps;
+	facts_own(facts, FACT_leak_step_bytes, a_step, "memory.timeline", "live_bytes", "allocator=%s", leak->account->allocator);
+}
+
+/* Without steps what grows in a process that lives long: in a short one it is its data. */
 static void gather_leak(struct rule_facts *facts, const struct request *request)
 {
-	struct growth leak;
+	bool has_steps = facts_known(facts, FACT_step_time_ns);
+	struct growth leak = has_steps ? growth_find(request, facts->steps_from_ns, facts->steps_to_ns) : growth_of_lives(request);
 	const char *allocator;
 
-	if (!facts_known(facts, FACT_step_time_ns))
-		return; /* what grows in a program without steps is its data */
-	leak = growth_find(request, facts->steps_from_ns, facts->steps_to_ns);
 	if (!leak.is_judged)
 		return;
 	allocator = leak.account ? leak.account->allocator : "";
@@ -112,16 +126,15 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 	snprintf(facts->facts[FACT_leak_bytes].label, FACT_LABEL, "%s", allocator);
 	if (leak.bytes == 0)
 		return;
-	double step_ns = facts_value(facts, FACT_step_time_ns) / facts->timed_steps;
-	double a_step = leak.steps > 0 ? (double)leak.bytes / leak.steps : (double)leak.bytes / (double)leak.ns * step_ns;
-	facts_own(facts, FACT_leak_step_bytes, a_step, "memory.timeline", "live_bytes", "allocator=%s", allocator);
+	const struct process *process = &request->run->processes[leak.process];
+	int64_t from_ns = has_steps ? facts->steps_from_ns : process->start_ns, to_ns = has_steps ? facts->steps_to_ns : process->end_ns;
+	gather_leak_rate(facts, &leak);
 	if (leak.refused)
-		facts_own(facts, FACT_leak_refused, (double)leak.refused, "memory.refused", "call", "process=%u",
-			  request->run->processes[leak.process].pid);
+		facts_own(facts, FACT_leak_refused, (double)leak.refused, "memory.refused", "call", "process=%u", process->pid);
 	if (leak.room_bytes)
 		facts_own(facts, FACT_leak_room_bytes, (double)leak.room_bytes, "host_usage", "host_available_bytes", "process=%u",
-			  request->run->processes[leak.process].pid);
-	gather_leak_sites(facts, request, &leak);
+			  process->pid);
+	gather_leak_sites(facts, request, &leak, to_ns - (to_ns - from_ns) / LATE);
 }
 
 /* How full a device was, and the cell that says so. */

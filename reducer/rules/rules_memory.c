@@ -28,17 +28,41 @@ static double two_digits(double number)
 	return round(number / last) * last;
 }
 
-/* For how many more steps memory lasts, if it goes on like that. */
+/* For how many more steps, or minutes, memory lasts, if it goes on like that. */
 static void put_last_steps(struct finding *finding, const struct rule_facts *facts)
 {
-	double room = facts_value(facts, FACT_leak_room_bytes), a_step = facts_value(facts, FACT_leak_step_bytes);
+	bool has_steps = facts_known(facts, FACT_leak_step_bytes);
+	double room = facts_value(facts, FACT_leak_room_bytes);
+	double each = facts_value(facts, has_steps ? FACT_leak_step_bytes : FACT_leak_minute_bytes);
 
-	if (room <= 0 || a_step < 1)
+	if (room <= 0 || each < 1)
 		return;
+	if (room < each) {
+		text_string(&finding->remedy, "No more than ");
+		text_size(&finding->remedy, (int64_t)room);
+		text_format(&finding->remedy, " were still to be had, not enough for another %s. ",
+			    has_steps ? rule_unit_word(facts) : "minute");
+		return;
+	}
 	text_string(&finding->remedy, "At that rate the ");
 	text_size(&finding->remedy, (int64_t)room);
-	text_format(&finding->remedy, " that were still to be had last for about %.0f more %ss. ", two_digits(room / a_step),
-		    rule_unit_word(facts));
+	text_format(&finding->remedy, " that were still to be had last for about %.0f more %ss. ", two_digits(room / each),
+		    has_steps ? rule_unit_word(facts) : "minute");
+}
+
+static void put_leak_rate(struct finding *finding, const struct rule_facts *facts)
+{
+	bool has_steps = facts_known(facts, FACT_leak_step_bytes);
+	double each = facts_value(facts, has_steps ? FACT_leak_step_bytes : FACT_leak_minute_bytes);
+
+	text_string(&finding->title, facts_known(facts, FACT_leak_minute_bytes) ? ", steadily, all the while"
+									       : ", steadily, while the steps went on");
+	if (each > 0) {
+		text_string(&finding->title, ": some ");
+		text_size(&finding->title, (int64_t)each);
+		text_format(&finding->title, " a %s", has_steps ? rule_unit_word(facts) : "minute");
+	}
+	text_char(&finding->title, '.');
 }
 
 void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
@@ -46,19 +70,13 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 	const struct rule_fact *leak = &facts->facts[FACT_leak_bytes];
 
 	if (!finding_needs(finding, facts_known(facts, FACT_leak_percent),
-			   "there are no steps, or no curve of live memory is long enough"))
+			   "no curve of live memory is long enough: of steps, or of a process that lived for 30 s"))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_leak_percent));
 	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
 	text_format(&finding->title, "Live memory of %s grew by at least ", leak->label[0] ? leak->label : "an allocator");
 	text_size(&finding->title, (int64_t)leak->value);
-	text_string(&finding->title, ", steadily, while the steps went on");
-	if (facts_known(facts, FACT_leak_step_bytes)) {
-		text_string(&finding->title, ": some ");
-		text_size(&finding->title, (int64_t)facts_value(facts, FACT_leak_step_bytes));
-		text_format(&finding->title, " a %s", rule_unit_word(facts));
-	}
-	text_char(&finding->title, '.');
+	put_leak_rate(finding, facts);
 	if (facts_known(facts, FACT_leak_site_bytes)) /* in the title: a first screen has no room for each remedy */
 		text_format(&finding->title, " About as much was live %s.", facts->facts[FACT_leak_site_bytes].label);
 	if (facts_known(facts, FACT_leak_refused)) {
@@ -68,8 +86,11 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 	}
 	put_last_steps(finding, facts);
 	text_string(&finding->remedy,
-		    "Look for what is kept from step to step: a list of losses with their graphs, a cache, an optimizer's history, "
-		    "a missing free (-t memory.peak: by op; -t memory.sites: by call stack).");
+		    facts_known(facts, FACT_leak_minute_bytes)
+			    ? "Where it is no data that is read all along, look for what is kept: a cache without a bound, a list of "
+			      "results, a missing free (-t memory.sites: by call stack)."
+			    : "Look for what is kept from step to step: a list of losses with their graphs, a cache, an optimizer's "
+			      "history, a missing free (-t memory.peak: by op; -t memory.sites: by call stack).");
 	finding_prove(finding, facts, FACT_leak_bytes);
 	if (facts_known(facts, FACT_leak_site_bytes))
 		finding_prove(finding, facts, FACT_leak_site_bytes);

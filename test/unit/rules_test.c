@@ -332,6 +332,38 @@ static void test_compiling_is_told_once(void **state)
 		}
 }
 
+/* A server has no steps: it grows by the minute. Where no room is left, it does not last for 0 more steps. */
+static void test_growth_in_words(void **state)
+{
+	static const struct {
+		enum fact_id rate;
+		double room;
+		const char *title, *remedy;
+	} kinds[] = {
+		{FACT_leak_step_bytes, 10 << 20, "while the steps went on: some 1.00 MiB a step.", "for about 10 more steps."},
+		{FACT_leak_step_bytes, 57344, "while the steps went on: some 1.00 MiB a step.", "not enough for another step."},
+		{FACT_leak_minute_bytes, 10 << 20, "steadily, all the while: some 1.00 MiB a minute.", "for about 10 more minutes."},
+		{FACT_leak_minute_bytes, 57344, "steadily, all the while: some 1.00 MiB a minute.", "a cache without a bound"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct finding *finding;
+		struct rule_facts facts;
+		struct findings *findings;
+		healthy(&facts);
+		facts_set(&facts, FACT_leak_percent, 50);
+		facts_set(&facts, FACT_leak_bytes, 64 << 20);
+		facts_set(&facts, kinds[i].rate, 1 << 20);
+		facts_set(&facts, FACT_leak_room_bytes, kinds[i].room);
+		findings = findings_from(&facts, NULL);
+		finding = finding_of(findings, "memory_leak");
+		assert_non_null(strstr(finding->title.bytes, kinds[i].title));
+		assert_non_null(strstr(finding->remedy.bytes, kinds[i].remedy));
+		findings_free(findings);
+	}
+}
+
 /* What failed first, then input before one device before precision before many devices, the machine last; within an area by gain. */
 static void test_rank(void **state)
 {
@@ -506,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_lost_records_of_memory),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_compiling_is_told_once),
+		cmocka_unit_test(test_growth_in_words),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
 		cmocka_unit_test(test_every_fact_names_cells_that_exist),
