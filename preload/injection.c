@@ -183,12 +183,19 @@ static int may_be_started(void)
 
 /*
  * Whether another thread is in a call that may be opening the driver: it is mapped then, and in the loader's list, but has neither its
- * addresses nor what its constructors make. To be asked after may_be_started: a call that opens what that saw was entered before.
+ * addresses nor what its constructors make. To be asked after may_be_started: a call that opens what that saw was entered before. Who has
+ * asked for so long has a program some thread of which is always in a call.
  */
+#define OPENING_S 10u
 static int is_on_its_way(void)
 {
+	static _Atomic uint64_t since; /* ticks of the first question; 0 = none yet */
 	const struct tfp_thread *thread = __atomic_load_n(&tfp_state->threads, __ATOMIC_ACQUIRE);
+	uint64_t now = tfp_ticks(), none = 0;
 
+	if (!__atomic_compare_exchange_n((uint64_t *)&since, &none, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+	    now - none > tfp_state->second_ticks * OPENING_S)
+		return 0;
 	for (; thread; thread = thread->next)
 		if (thread != tfp_self && __atomic_load_n(&thread->gpu.depth, __ATOMIC_ACQUIRE) != 0)
 			return 1;
