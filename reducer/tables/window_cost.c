@@ -33,8 +33,8 @@ static const struct table_column columns[] = {
 	[LOW] = {"cost_low", "at least", TABLE_REAL, UNIT_RATIO, 0, "lower bound, wrong at most once in 40 times"},
 	[HIGH] = {"cost_high", "at most", TABLE_REAL, UNIT_RATIO, 0, "upper bound, likewise"},
 	[OF_ALL] = {"all_cost", "of all", TABLE_REAL, UNIT_RATIO, 0,
-		    "cost_ns times the steps that were recorded, of one in part that part, by the time of all: 0.01 = 1 % of it; to open and "
-		    "close is not in it"},
+		    "cost_ns times the steps that were recorded, of one in part that part, by the time of all: 0.01 = 1 % of it; to open "
+		    "and close is not in it"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
