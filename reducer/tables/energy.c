@@ -97,6 +97,10 @@ static void put_steps(struct table *table, const struct request *request, const 
 	if (steps > 0) {
 		table_real(table, STEPS, steps);
 		table_integer(table, STEP_ENERGY, (int64_t)((double)(spent.to - spent.from) / steps + 0.5));
+	} else {
+		table_note(table, NOTE_MISSING,
+			   "Process %s: too few readings of device %u lie within its steps to say what one of them costs.",
+			   request->run->processes[process].called, device);
 	}
 	for (size_t i = machine_devices(held, request->run, process, from, to); i-- > 0;) {
 		struct text words = {0};
