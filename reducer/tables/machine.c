@@ -5,6 +5,7 @@
 #include "reducer/model/gpu.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define OUTSIDE_MOST 0.5 /* of the time asked for: how much longer the time between the readings around it may be */
 #define READINGS_LEAST 3 /* of a device, in the time asked for */
@@ -121,35 +122,65 @@ struct machine_kept machine_kept_from(const struct process *process, int64_t fro
 	return kept;
 }
 
-/* Processes of the run that have to do with that device of one of them, at a moment. */
-static uint64_t users_known(const struct run *run, const struct process *process, uint32_t device, int64_t time_ns)
+/* When processes of the run that have to do with a device began and ended, each sorted; how many did until a moment that only grows. */
+struct users {
+	int64_t *starts, *ends;
+	size_t count, started, ended;
+};
+
+static int by_time(const void *a, const void *b)
 {
-	uint64_t known = 0;
+	int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+static bool has_device(const struct process *other, const struct process *process, uint32_t device)
+{
+	for (size_t d = 0; other != process && d < other->gpu->device_count; d++)
+		if (gpu_has_to_do(other, other->gpu->devices[d].id) &&
+		    gpu_is_one_device(other, other->gpu->devices[d].id, process, device))
+			return true;
+	return other == process;
+}
+
+static struct users users_find(const struct run *run, const struct process *process, uint32_t device)
+{
+	struct users users = {.starts = base_alloc(run->process_count + 1, sizeof(int64_t)),
+			      .ends = base_alloc(run->process_count + 1, sizeof(int64_t))};
 
 	for (size_t p = 0; p < run->process_count; p++) {
-		const struct process *other = &run->processes[p];
-		bool has_it = other == process;
-		if (!other->gpu || time_ns < other->start_ns || time_ns > other->gone_ns)
+		if (!run->processes[p].gpu || !has_device(&run->processes[p], process, device))
 			continue;
-		for (size_t d = 0; !has_it && d < other->gpu->device_count; d++)
-			has_it = gpu_has_to_do(other, other->gpu->devices[d].id) &&
-				 gpu_is_one_device(other, other->gpu->devices[d].id, process, device);
-		known += has_it;
+		users.starts[users.count] = run->processes[p].start_ns;
+		users.ends[users.count++] = run->processes[p].gone_ns;
 	}
-	return known;
+	qsort(users.starts, users.count, sizeof(int64_t), by_time);
+	qsort(users.ends, users.count, sizeof(int64_t), by_time);
+	return users;
+}
+
+static uint64_t users_at(struct users *users, int64_t time_ns)
+{
+	while (users->started < users->count && users->starts[users->started] <= time_ns)
+		users->started++;
+	while (users->ended < users->count && users->ends[users->ended] < time_ns)
+		users->ended++;
+	return users->started - users->ended;
 }
 
 /* A reading speaks of the time since the one before. False: too few lie in the time. */
 static bool find_device(struct machine_device *found, const struct run *run, const struct stretch *stretch)
 {
 	const struct use_rows *use = &stretch->process->use;
+	struct users users = users_find(run, stretch->process, found->device);
 	double all = 0, lowered = 0, clock = 0, shared = 0, lost = 0;
 	int64_t before_ns = INT64_MIN;
 	size_t count = 0;
 
 	for (size_t i = 0; i < use->count && use->samples[i].time_ns <= stretch->to_ns; i++) {
 		const struct use_sample *sample = &use->samples[i];
-		uint64_t bits = 0, now = 0, most = 0, users = 0, known;
+		uint64_t bits = 0, now = 0, most = 0, computing = 0;
 		if (sample->of != USE_OF_DEVICE || sample->subject != found->device)
 			continue;
 		double ns = (double)(sample->time_ns - (before_ns > stretch->from_ns ? before_ns : stretch->from_ns));
@@ -159,8 +190,7 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 			continue;
 		count++;
 		all += ns;
-		known = users_known(run, stretch->process, found->device, sample->time_ns);
-		if (use_value(use, sample, USE_processes, &users) && users > known)
+		if (use_value(use, sample, USE_processes, &computing) && computing > users_at(&users, sample->time_ns))
 			shared += ns;
 		if (!use_value(use, sample, USE_throttle_reasons, &bits) || !use_value(use, sample, USE_sm_clock, &now) ||
 		    !use_value(use, sample, USE_sm_clock_max, &most) || !(bits & LOWERED) || (double)now > CLOCK_LOW * (double)most)
@@ -171,6 +201,8 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 		found->clock_most = (double)most;
 		found->reasons |= bits & LOWERED;
 	}
+	free(users.starts);
+	free(users.ends);
 	if (count < READINGS_LEAST)
 		return false;
 	found->lowered = lowered / all;
