@@ -5,6 +5,7 @@
 #include "reducer/model/gpu.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define OUTSIDE_MOST 0.5 /* of the time asked for: how much longer the time between the readings around it may be */
@@ -109,11 +110,10 @@ struct machine_kept machine_kept_from(const struct process *process, int64_t fro
 	       system = share(&stretch, USE_host_system), stolen = share(&stretch, USE_host_stolen);
 	struct machine_kept kept = {.limited = -1, .stolen = -1, .memory_stall = share(&stretch, USE_group_memory_stall)};
 
-	if (period > 0 && quota > 0) {
+	if (period > 0 && quota > 0)
 		kept.processors = quota / period;
-		kept.limited = throttles < 0 ? -1 : throttles * period / over;
-		kept.limited = kept.limited > 1 ? 1 : kept.limited;
-	}
+	if (throttles >= 0)
+		kept.limited = kept.processors > 0 ? fmin(throttles * period / over, 1) : 0;
 	if (user >= 0 && system >= 0 && stolen >= 0 && user + system + stolen > 0)
 		kept.stolen = stolen / (user + system + stolen);
 	kept.is_groups_stall = kept.memory_stall >= 0;
@@ -174,7 +174,7 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 {
 	const struct use_rows *use = &stretch->process->use;
 	struct users users = users_find(run, stretch->process, found->device);
-	double all = 0, lowered = 0, clock = 0, shared = 0, lost = 0;
+	double all = 0, lowered = 0, clock = 0, shared = 0, lost = 0, clock_all = 0, clock_ns = 0;
 	int64_t before_ns = INT64_MIN;
 	size_t count = 0;
 
@@ -192,6 +192,10 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 		all += ns;
 		if (use_value(use, sample, USE_processes, &computing) && computing > users_at(&users, sample->time_ns))
 			shared += ns;
+		if (use_value(use, sample, USE_sm_clock, &now)) {
+			clock_all += ns * (double)now;
+			clock_ns += ns;
+		}
 		if (!use_value(use, sample, USE_throttle_reasons, &bits) || !use_value(use, sample, USE_sm_clock, &now) ||
 		    !use_value(use, sample, USE_sm_clock_max, &most) || !(bits & LOWERED) || (double)now > CLOCK_LOW * (double)most)
 			continue;
@@ -207,6 +211,7 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 		return false;
 	found->lowered = lowered / all;
 	found->clock = lowered > 0 ? clock / lowered : 0;
+	found->clock_mean = clock_ns > 0 ? clock_all / clock_ns : 0;
 	found->lost = lost / all;
 	found->shared = shared / all;
 	return true;
@@ -232,4 +237,53 @@ size_t machine_devices(struct machine_device devices[MACHINE_DEVICES], const str
 			devices[count++] = found;
 	}
 	return count;
+}
+
+#define SLOWER 0.9	/* of the clock before: from there on down it is worth a word */
+#define KEPT_FROM 0.1	/* of the time */
+#define KEPT_TIMES 2.0	/* as much as before */
+
+static bool has_grown(double before, double now)
+{
+	return now >= KEPT_FROM && now >= KEPT_TIMES * before;
+}
+
+static void say_clocks(struct text *text, const struct machine_device *before, const struct machine_device *now)
+{
+	text_format(text, " Meanwhile device %" PRIu32 " ran at %.0f MHz, before at %.0f", now->device, now->clock_mean,
+		    before->clock_mean);
+	if (now->reasons) {
+		text_string(text, " (");
+		machine_put_reasons(text, now->reasons);
+		text_char(text, ')');
+	}
+	text_char(text, '.');
+}
+
+void machine_say_since(struct text *text, const struct run *run, size_t process, struct machine_stretch before,
+		       struct machine_stretch now)
+{
+	struct machine_kept kept[2] = {machine_kept_from(&run->processes[process], before.from_ns, before.to_ns),
+				       machine_kept_from(&run->processes[process], now.from_ns, now.to_ns)};
+	struct machine_device earlier[MACHINE_DEVICES], later[MACHINE_DEVICES];
+	size_t earlier_count = machine_devices(earlier, run, process, before.from_ns, before.to_ns);
+	size_t later_count = machine_devices(later, run, process, now.from_ns, now.to_ns);
+
+	for (size_t i = 0; i < later_count; i++)
+		for (size_t k = 0; k < earlier_count; k++)
+			if (earlier[k].device == later[i].device && later[i].clock_mean > 0 &&
+			    later[i].clock_mean <= SLOWER * earlier[k].clock_mean)
+				say_clocks(text, &earlier[k], &later[i]);
+	if (kept[0].limited >= 0 && has_grown(kept[0].limited, kept[1].limited))
+		text_format(text,
+			    " Meanwhile the control group had used up its limit, %.3g processors, in %.0f %% of the periods, before in "
+			    "%.0f %%.",
+			    kept[1].processors, 100 * kept[1].limited, 100 * kept[0].limited);
+	if (kept[0].memory_stall >= 0 && has_grown(kept[0].memory_stall, kept[1].memory_stall))
+		text_format(text, " Meanwhile some task waited for memory %.0f %% of the time, before %.0f %%.",
+			    100 * kept[1].memory_stall, 100 * kept[0].memory_stall);
+	if (kept[0].stolen >= 0 && has_grown(kept[0].stolen, kept[1].stolen))
+		text_format(text,
+			    " Meanwhile other virtual machines had %.0f %% of the time that was wanted of processors, before %.0f %%.",
+			    100 * kept[1].stolen, 100 * kept[0].stolen);
 }

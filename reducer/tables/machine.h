@@ -12,7 +12,7 @@
 #include "reducer/model/run.h"
 
 struct machine_kept {
-	double limited;	     /* of the control group's periods, those in which its processor time was used up; only with a limit */
+	double limited;	     /* of the control group's periods, those in which its processor time was used up; 0 = no limit */
 	double processors;   /* that the control group may use: quota by period, the last that was read; 0 = no limit */
 	double stolen;	     /* of the machine's time on processors (programs, kernel, stolen), what other virtual machines had */
 	double memory_stall; /* of the time, some task of the control group waited for memory; without a word of that, of the machine */
@@ -28,6 +28,7 @@ struct machine_device {
 	double lowered;	     /* of the time, its clocks were lowered by a limit of power or heat, or by its hardware */
 	uint64_t reasons;    /* of those: bits of nvmlClocksEventReasons */
 	double clock, clock_most; /* MHz of the multiprocessors: on average while they were lowered; the highest */
+	double clock_mean;   /* MHz, on average of all the time; 0 = not told */
 	double lost;	     /* of what the multiprocessors could have done in all the time at their highest clock, by that */
 	double shared;	     /* of the time, more processes computed on it than this run is known to have there */
 };
@@ -36,6 +37,14 @@ struct machine_device {
 #define MACHINE_DEVICES 16
 size_t machine_devices(struct machine_device devices[MACHINE_DEVICES], const struct run *run, size_t process, int64_t from_ns,
 		       int64_t to_ns);
+
+/* A stretch of a process's time. */
+struct machine_stretch {
+	int64_t from_ns, to_ns;
+};
+/* What the machine kept back in the later one and did not in the earlier: sentences, each with a blank before it, or nothing. */
+void machine_say_since(struct text *text, const struct run *run, size_t process, struct machine_stretch before,
+		       struct machine_stretch now);
 
 /* Bit of nvmlClocksEventReasons: the device drew as much power as it may. */
 #define MACHINE_POWER_CAP 0x4

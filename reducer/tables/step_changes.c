@@ -6,6 +6,7 @@
  * of the more numerous kind count, for recording makes a step longer. Which part changed is told from steps recorded whole, on both
  * sides, by medians; a sentence speaks of what took longer alone.
  */
+#include "reducer/tables/machine.h"
 #include "reducer/tables/step_changes.h"
 
 #include "reducer/analysis/levels.h"
@@ -252,6 +253,13 @@ static bool may_be_others(const struct level *from, const struct level *to, doub
 	       (double)to->median * (1 - now) < ALONE_TIMES * (double)from->median * (1 - before);
 }
 
+static struct machine_stretch time_of(const struct changes *changes, const struct level *level)
+{
+	const struct step_row *first = row_at(changes, level->first), *last = row_at(changes, level->end - 1);
+
+	return (struct machine_stretch){first->start_ns, last->start_ns + (int64_t)last->total_ns};
+}
+
 void step_changes_say(struct text *text, const struct step_rows *rows, const struct request *request, size_t process)
 {
 	struct changes changes;
@@ -267,13 +275,18 @@ void step_changes_say(struct text *text, const struct step_rows *rows, const str
 	from = is_growing || !worst ? &levels[0] : &levels[worst - 1];
 	to = is_growing ? &levels[changes.level_count - 1] : &levels[worst];
 	double before = worst ? waited_of(&changes, from, request) : -1, now = worst ? waited_of(&changes, to, request) : -1;
-	if (worst && !may_be_others(from, to, before, now)) {
+	struct text kept = {0};
+	if (worst)
+		machine_say_since(&kept, request->run, process, time_of(&changes, from), time_of(&changes, to));
+	if (worst && (kept.length || !may_be_others(from, to, before, now))) {
 		if (is_growing)
 			say_growing(text, &changes);
 		else
 			say_level(text, &changes, worst);
 		say_why(text, &changes, from, to, before, now);
+		text_put(text, kept.bytes, kept.length);
 	}
+	text_free(&kept);
 	changes_free(&changes);
 }
 

@@ -78,7 +78,7 @@ static void a_limit_is_told_by_its_periods(void **state)
 	begin(&readings, USE_OF_PROCESS);
 	add(&readings, USE_group_throttles, 40, 1); /* no limit: nothing that could be used up */
 	near(machine_kept_from(&readings.process, FROM, FROM + 1000 * MS).processors, 0);
-	near(machine_kept_from(&readings.process, FROM, FROM + 1000 * MS).limited, -1);
+	near(machine_kept_from(&readings.process, FROM, FROM + 1000 * MS).limited, 0);
 }
 
 static void memory_and_other_machines(void **state)
@@ -150,6 +150,52 @@ static void clocks_that_were_lowered(void **state)
 	near(device_of(&readings, FROM, FROM + 1000 * MS).lowered, 0);
 }
 
+/* A device, and what its process read of the group: until 1.5 s at 1,600 MHz and unlimited, then slower. */
+static void what_came_with_slower_steps(void **state)
+{
+	struct machine_stretch before = {FROM, FROM + 500 * MS}, now = {FROM + 500 * MS, FROM + 1000 * MS};
+	struct gpu_queue queue = {.device = 2};
+	struct gpu gpu = {.queues = &queue, .queue_count = 1};
+	struct readings readings;
+	struct run run = {.processes = &readings.process, .process_count = 1};
+	struct text text = {0};
+
+	(void)state;
+	begin(&readings, USE_OF_DEVICE);
+	for (uint32_t i = 0; i < READINGS; i++)
+		readings.samples[i].subject = 2;
+	add(&readings, USE_sm_clock, 1600, 0);
+	add(&readings, USE_sm_clock_max, 1600, 0);
+	add(&readings, USE_throttle_reasons, 0x1, 0);
+	readings.process.gpu = &gpu;
+	machine_say_since(&text, &run, 0, before, now);
+	assert_int_equal(text.length, 0);
+	for (uint32_t i = 6; i < READINGS; i++) {
+		readings.values[i].value = 1200;
+		readings.values[2 * READINGS + i].value = 0x40;
+	}
+	machine_say_since(&text, &run, 0, before, now);
+	assert_string_equal(text.bytes, " Meanwhile device 2 ran at 1200 MHz, before at 1600 (hardware temperature).");
+	text_free(&text);
+	machine_say_since(&text, &run, 0, now, before); /* it grew cooler again */
+	assert_int_equal(text.length, 0);
+
+	readings.process.gpu = NULL;
+	begin(&readings, USE_OF_PROCESS);
+	add(&readings, USE_group_cpu_quota, 100 * MS, 0);
+	add(&readings, USE_group_cpu_period, 100 * MS, 0);
+	add(&readings, USE_group_throttles, 7, 0);
+	for (uint32_t i = 6; i < READINGS; i++)
+		readings.values[2 * READINGS + i].value = 7 + i - 5;
+	machine_say_since(&text, &run, 0, before, now);
+	assert_string_equal(text.bytes,
+			    " Meanwhile the control group had used up its limit, 1 processors, in 100 % of the periods, before in 0 %.");
+	text_free(&text);
+	text = (struct text){0};
+	machine_say_since(&text, &run, 0, before, before);
+	assert_int_equal(text.length, 0);
+}
+
 static void who_else_computes_there(void **state)
 {
 	struct readings readings;
@@ -170,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_limit_is_told_by_its_periods),
 		cmocka_unit_test(memory_and_other_machines),
 		cmocka_unit_test(clocks_that_were_lowered),
+		cmocka_unit_test(what_came_with_slower_steps),
 		cmocka_unit_test(who_else_computes_there),
 	};
 
