@@ -95,10 +95,39 @@ static void merge_classes(struct spread *to, const struct spread *from)
 	to->sum += from->sum;
 }
 
+/* Of values with these sums, how far they lie from their mean, squared and added up. */
+static double apart_of_sums(uint64_t count, uint64_t sum, spread_squares squares)
+{
+	long double apart = (long double)squares - (long double)sum * (long double)sum / (long double)count;
+
+	return apart > 0 ? (double)apart : 0;
+}
+
+static double apart_of(const struct spread *spread)
+{
+	if (spread->count == 0)
+		return 0;
+	return spread->is_settled ? spread->apart : apart_of_sums(spread->count, spread->sum, spread->squares);
+}
+
+/* Likewise of both together (Chan, Golub, LeVeque 1979). */
+static double apart_of_both(const struct spread *one, const struct spread *other)
+{
+	double count = (double)one->count, more = (double)other->count, means;
+
+	if (one->count == 0)
+		return apart_of(other);
+	means = (double)one->sum / count - (double)other->sum / more;
+	return apart_of(one) + apart_of(other) + means * means * count * more / (count + more);
+}
+
 void spread_merge(struct spread *to, const struct spread *from)
 {
+	double apart;
+
 	if (from->count == 0)
 		return;
+	apart = apart_of_both(to, from);
 	if (to->count == 0)
 		to->scale = from->scale;
 	if (from->is_cut || (from->is_classed && from->octaves == NULL)) {
@@ -118,6 +147,8 @@ void spread_merge(struct spread *to, const struct spread *from)
 		to->least = from->least;
 	if (from->most > to->most)
 		to->most = from->most;
+	to->apart = apart;
+	to->is_settled = 1;
 }
 
 static int by_value(const void *a, const void *b)
@@ -134,6 +165,8 @@ static uint64_t scaled(uint64_t value, double scale)
 
 void spread_scale(struct spread *spread, double factor)
 {
+	spread->apart = apart_of(spread) * factor * factor;
+	spread->is_settled = 1;
 	spread->scale = factor;
 	spread->sum = scaled(spread->sum, factor);
 	spread->least = scaled(spread->least, factor);
@@ -177,31 +210,14 @@ uint64_t spread_percentile(const struct spread *spread, unsigned percent)
 	return spread->values[rank - 1];
 }
 
-static double square(double value)
-{
-	return value * value;
-}
-
 double spread_deviation_of(uint64_t count, uint64_t sum, spread_squares squares)
 {
-	long double apart = (long double)squares - (long double)sum * (long double)sum / (long double)count;
-
-	return count < 2 ? NAN : sqrt(apart > 0 ? (double)(apart / (long double)(count - 1)) : 0);
+	return count < 2 ? NAN : sqrt(apart_of_sums(count, sum, squares) / (double)(count - 1));
 }
 
 double spread_deviation(const struct spread *spread)
 {
-	double mean = spread->count ? (double)spread->sum / (double)spread->count : 0, squares = 0;
-
-	if (spread->count < 2 || spread->is_cut)
-		return NAN;
-	for (uint64_t i = 0; i < spread->count && !spread->is_classed; i++)
-		squares += square((double)spread->values[i] - mean);
-	for (unsigned octave = 0; octave < 64 && spread->is_classed; octave++)
-		for (unsigned class = 0; spread->octaves[octave] != NULL && class < SPREAD_CLASSES; class++)
-			if (spread->octaves[octave][class] != 0)
-				squares += spread->octaves[octave][class] * square((double)class_middle(spread, octave, class) - mean);
-	return sqrt(squares / (double)(spread->count - 1));
+	return spread->count < 2 ? NAN : sqrt(apart_of(spread) / (double)(spread->count - 1));
 }
 
 void spread_free(struct spread *spread)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How values are distributed, while they stream by: count, sum, least, most, percentiles.
+ * How values are distributed, while they stream by: count, sum, least, most, deviation, percentiles.
  *
  * Rule: percentiles are exact while there are at most SPREAD_EXACT values; beyond that they come from classes whose middle
- * is at most 1/128 off, and `is_classed` says so. Count, sum, least and most are always exact.
+ * is at most 1/128 off, and `is_classed` says so. All else is always exact. What was scaled or merged gets no more values.
  */
 #ifndef REDUCER_MODEL_SPREAD_H
 #define REDUCER_MODEL_SPREAD_H
@@ -14,12 +14,17 @@
 #define SPREAD_EXACT 512      /* values kept as they are: 4 KiB */
 #define SPREAD_CLASSES 64     /* of each power of two */
 
+typedef unsigned __int128 spread_squares;
+
 struct spread {
 	uint64_t count, sum, least, most;
+	spread_squares squares; /* of the values, until it is settled */
+	double apart;           /* from then on: the sum of the squared distances from the mean */
 	uint64_t *values;     /* room is a power of two, at most SPREAD_EXACT; NULL once classed */
 	uint32_t **octaves;   /* [64], each SPREAD_CLASSES counts or NULL; NULL while exact */
 	int is_classed;
 	int is_cut;           /* no memory: percentiles are unknown */
+	int is_settled;       /* it was scaled or merged */
 	double scale;         /* of the classes' values, after spread_scale; 0 = 1 */
 };
 
@@ -52,6 +57,7 @@ static inline void spread_add(struct spread *spread, uint64_t value)
 		spread_keep(spread, value);
 	spread->count++;
 	spread->sum += value;
+	spread->squares += (spread_squares)value * value;
 }
 
 /* Multiplies every value, once, after the last was added. */
@@ -63,9 +69,8 @@ void spread_merge(struct spread *to, const struct spread *from);
 /* The smallest value that at least `percent` of a hundred are not above (nearest rank). 0 without values. */
 uint64_t spread_percentile(const struct spread *spread, unsigned percent);
 /* Standard deviation of a sample from its sums; NAN with fewer than two values. */
-typedef unsigned __int128 spread_squares;
 double spread_deviation_of(uint64_t count, uint64_t sum, spread_squares squares);
-/* Standard deviation of a sample, by the same values or classes. NAN with fewer than two values, or without memory for them. */
+/* Standard deviation of a sample. NAN with fewer than two values. */
 double spread_deviation(const struct spread *spread);
 void spread_free(struct spread *spread);
 

@@ -165,8 +165,8 @@ void gpu_note_percentiles(struct table *table, bool any_classed)
 {
 	if (any_classed)
 		table_note(table, NOTE_INFERRED,
-			   "p50_ns, p99_ns and deviation_ns are exact for rows of up to %d values; where percentiles says classed, "
-			   "they are made of values that are at most 1/128 off.",
+			   "p50_ns and p99_ns are exact for rows of up to %d values; where percentiles says classed, they are at most "
+			   "1/128 off.",
 			   SPREAD_EXACT);
 }
 

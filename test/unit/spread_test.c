@@ -26,16 +26,39 @@ static void test_deviation(void **state)
 	spread_scale(&spread, 3);
 	assert_true(fabs(spread_deviation(&spread) - 3 * sqrt(13)) < 1e-12);
 	spread_free(&spread);
-	/* Beyond what is kept as it is: classes, each at most 1/128 off. */
+	/* Beyond what is kept as it is, too: classes are for percentiles alone. */
 	for (uint64_t i = 0; i < 4000; i++)
 		spread_add(&spread, i % 2 ? 10000 : 30000);
 	assert_true(spread.is_classed);
-	assert_true(fabs(spread_deviation(&spread) / (10000 * sqrt(4000.0 / 3999)) - 1) < 0.03);
+	assert_true(fabs(spread_deviation(&spread) / (10000 * sqrt(4000.0 / 3999)) - 1) < 1e-9);
 	spread_free(&spread);
 	for (uint64_t i = 0; i < 4000; i++)
 		spread_add(&spread, 12345);
 	assert_true(spread_deviation(&spread) < 1e-9);
 	spread_free(&spread);
+}
+
+/* All of one class, or of two neighbours: the deviation is that of the values, not of the classes' middles. */
+static void test_deviation_within_a_class(void **state)
+{
+	struct spread parts[2] = {{0}, {0}}, both = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 2000; i++) {
+		spread_add(&parts[0], i % 2 ? 2190 : 2210);
+		spread_add(&parts[1], i % 2 ? 2290 : 2310);
+	}
+	assert_true(parts[0].is_classed);
+	assert_true(fabs(spread_deviation(&parts[0]) / (10 * sqrt(2000.0 / 1999)) - 1) < 1e-9);
+	spread_merge(&both, &parts[0]);
+	assert_true(fabs(spread_deviation(&both) / (10 * sqrt(2000.0 / 1999)) - 1) < 1e-9);
+	spread_merge(&both, &parts[1]);
+	assert_true(fabs(spread_deviation(&both) / sqrt((10 * 10 + 50 * 50) * 4000.0 / 3999) - 1) < 1e-9);
+	spread_scale(&both, 0.4);
+	assert_true(fabs(spread_deviation(&both) / (0.4 * sqrt((10 * 10 + 50 * 50) * 4000.0 / 3999)) - 1) < 1e-9);
+	spread_free(&both);
+	spread_free(&parts[0]);
+	spread_free(&parts[1]);
 }
 
 /* Durations of two machines whose counters run at different rates: 1,000 ticks of 1 ns, and as many of 3 ns. */
@@ -71,6 +94,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merging_what_was_scaled_differently),
 		cmocka_unit_test(test_deviation),
+		cmocka_unit_test(test_deviation_within_a_class),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
