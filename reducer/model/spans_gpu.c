@@ -288,8 +288,9 @@ struct work_read {
 /* Is it the same record as the one before of that call? */
 static int is_twice(const struct spans *spans, const struct span_call *call, const struct work_read *work, const struct span *span)
 {
-	return call != NULL && !spans->is_foreign &&
-	       call->record == record_of(work->start, span->duration_ns, work->queue, span->node, span->bytes);
+	uint64_t record = record_of(work->start, span->duration_ns, work->queue, span->node, span->bytes);
+
+	return call != NULL && !spans->is_foreign && call->record == record;
 }
 
 /* Device work without a possible time cannot be told, nor what came twice; kernel_stats counts it. */
