@@ -169,6 +169,16 @@ static void take_op(struct steady *steady, const struct span *span)
 	steady->eager_ns += is_eager ? span->self_ns : 0;
 }
 
+static void add_call(struct steady *steady, enum gpu_kind call, uint64_t duration_ns)
+{
+	bool is_launch = call == GPU_LAUNCH || call == GPU_GRAPH, is_wait = call == GPU_SYNC;
+
+	steady->launches += is_launch;
+	steady->launch_ns += is_launch ? duration_ns : 0;
+	steady->waits += is_wait;
+	steady->wait_ns += is_wait ? duration_ns : 0;
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct steady *steady = result;
@@ -181,9 +191,8 @@ static void take(void *result, const struct span *span)
 		take_copy(steady, span);
 	} else if (span->what != SPAN_CALL) {
 		add_kernel(steady, span->device, span->start_ns, span->duration_ns);
-	} else if (span->call == GPU_LAUNCH || span->call == GPU_GRAPH) {
-		steady->launches++;
-		steady->launch_ns += span->duration_ns;
+	} else {
+		add_call(steady, span->call, span->duration_ns);
 	}
 }
 
@@ -196,13 +205,10 @@ static void again(void *result, const struct span_again *spans, size_t count)
 		const struct span *like = spans[i].like;
 		if (spans[i].start_ns < pass->from_ns || spans[i].start_ns >= pass->to_ns)
 			continue;
-		if (like->what == SPAN_CALL) {
-			bool is_launch = like->call == GPU_LAUNCH || like->call == GPU_GRAPH;
-			steady->launches += is_launch;
-			steady->launch_ns += is_launch ? spans[i].duration_ns : 0;
-		} else {
+		if (like->what == SPAN_CALL)
+			add_call(steady, like->call, spans[i].duration_ns);
+		else
 			add_kernel(steady, like->device, spans[i].start_ns, spans[i].duration_ns);
-		}
 	}
 }
 
@@ -243,6 +249,8 @@ static void merge(void *result, const void *more)
 	into->kernel_ns += from->kernel_ns;
 	into->launches += from->launches;
 	into->launch_ns += from->launch_ns;
+	into->waits += from->waits;
+	into->wait_ns += from->wait_ns;
 	into->alone_ns += from->alone_ns;
 	into->any_ns += from->any_ns;
 	into->op_ns += from->op_ns;
@@ -268,6 +276,7 @@ static void print(const void *result, struct text *text)
 		    steady->small_reads);
 	text_format(text, "kernels %" PRIu64 " %" PRIu64 " launches %" PRIu64 " %" PRIu64 "\n", steady->kernels,
 		    steady->kernel_ns, steady->launches, steady->launch_ns);
+	text_format(text, "waits %" PRIu64 " %" PRIu64 "\n", steady->waits, steady->wait_ns);
 	text_format(text, "ops %" PRIu64 " eager %" PRIu64 "\n", steady->op_ns, steady->eager_ns);
 	text_format(text, "alone %" PRIu64 " any %" PRIu64 " late %" PRIu64 "\n", steady->alone_ns, steady->any_ns,
 		    steady->late_ns);

@@ -28,6 +28,7 @@ struct steady {
 	uint64_t small_reads;						 /* copies to the host of at most STEADY_SMALL bytes */
 	uint64_t kernels, kernel_ns;					 /* and graphs */
 	uint64_t launches, launch_ns;					 /* calls that launch; time in them */
+	uint64_t waits, wait_ns;					 /* calls that wait for a device; time in them, of all threads */
 	uint64_t alone_ns, any_ns; /* of processes with several devices: just one, any of them ran kernels */
 	uint64_t op_ns, eager_ns;  /* self time of TensorFlow's ops; of those called one by one, not inside a function */
 	uint64_t late_ns;	   /* came too late to be joined */

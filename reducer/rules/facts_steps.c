@@ -204,6 +204,8 @@ static void gather_work(struct rule_facts *facts, const struct steady *steady)
 	facts_own(facts, FACT_steady_kernel_ns, (double)steady->kernel_ns, "kernel_stats", "total_ns", "%s", "");
 	facts_own(facts, FACT_launches, (double)steady->launches, "api_stats", "calls", "kind=launch");
 	facts_own(facts, FACT_launch_ns, (double)steady->launch_ns, "api_stats", "total_ns", "kind=launch");
+	facts_own(facts, FACT_device_waits, (double)steady->waits, "api_stats", "calls", "kind=sync");
+	facts_own(facts, FACT_device_wait_ns, (double)steady->wait_ns, "api_stats", "total_ns", "kind=sync");
 	if (steady->any_ns) {
 		facts_own(facts, FACT_alone_ns, (double)steady->alone_ns, "device_timeline", "kernel_ns", "%s", "");
 		facts_own(facts, FACT_any_ns, (double)steady->any_ns, "device_timeline", "kernel_ns", "%s", "");

@@ -206,6 +206,28 @@ static bool is_launching(const struct rule_facts *facts, const struct finding *f
 	       facts_value(facts, FACT_split_other) < facts_value(facts, FACT_launch_ns);
 }
 
+/*
+ * Does the host wait so often in each step that the device runs dry behind each wait, until the next launch? Where these calls take less
+ * than half of the time in question something else does.
+ */
+static bool waits_often(const struct rule_facts *facts, const struct finding *finding)
+{
+	return facts_value(facts, FACT_device_waits) >= finding_limit(finding, LIMIT_unexplained_idle_waits) * rule_steps(facts) &&
+	       2 * facts_value(facts, FACT_device_wait_ns) >= facts_value(facts, FACT_split_other);
+}
+
+static void say_waits(const struct rule_facts *facts, struct finding *finding)
+{
+	text_format(&finding->title, " Each %s the host waits for it %.0f times, %.3g ms in all.", rule_unit_word(facts),
+		    facts_value(facts, FACT_device_waits) / rule_steps(facts),
+		    facts_value(facts, FACT_device_wait_ns) / rule_steps(facts) / 1e6);
+	text_string(&finding->remedy,
+		    "Behind each wait the device has nothing to do until the next launch: wait once, where a result is needed "
+		    "(-t sync_stats), join what is launched between these waits to one kernel or a CUDA graph. ");
+	finding_prove(finding, facts, FACT_device_waits);
+	finding_prove(finding, facts, FACT_device_wait_ns);
+}
+
 void rule_unexplained_idle(const struct rule_facts *facts, struct finding *finding)
 {
 	double share;
@@ -221,6 +243,8 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 	excuse_deviceless(facts, finding);
 	text_format(&finding->title, "In %.1f %% of the %s time nothing that was recorded keeps the device from working.", share,
 		    rule_unit_word(facts));
+	if (waits_often(facts, finding))
+		say_waits(facts, finding);
 	text_string(&finding->remedy,
 		    "device_gaps has the longest of these gaps one by one, with what the host did, -f perfetto the time line: Python "
 		    "between ops, locks and reads that tfprof did not see are the usual causes, and waits for a device that rests "

@@ -332,6 +332,32 @@ static void test_compiling_is_told_once(void **state)
 		}
 }
 
+/* A wait behind each small launch is recorded, and is what makes the device rest: it is named where it takes most of that time. */
+static void test_waits_behind_each_launch(void **state)
+{
+	static const struct {
+		double waits, ns;
+		bool is_named;
+	} kinds[] = {{1600, 0.1 * SECOND, true}, {1599, 0.1 * SECOND, false}, {1600, 0.09 * SECOND, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct finding *finding;
+		struct rule_facts facts;
+		struct findings *findings;
+		healthy(&facts); /* of 100 steps */
+		facts_set(&facts, FACT_split_other, 0.2 * SECOND);
+		facts_set(&facts, FACT_device_waits, kinds[i].waits);
+		facts_set(&facts, FACT_device_wait_ns, kinds[i].ns);
+		findings = findings_from(&facts, NULL);
+		finding = finding_of(findings, "unexplained_idle");
+		assert_int_equal(finding->state, RULE_FIRED);
+		assert_int_equal(strstr(finding->title.bytes, "waits for it 16 times, 1 ms in all.") != NULL, kinds[i].is_named);
+		assert_int_equal(strstr(finding->remedy.bytes, "Behind each wait") != NULL, kinds[i].is_named);
+		findings_free(findings);
+	}
+}
+
 /* A server has no steps: it grows by the minute. Where no room is left, it does not last for 0 more steps. */
 static void test_growth_in_words(void **state)
 {
@@ -538,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_lost_records_of_memory),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_compiling_is_told_once),
+		cmocka_unit_test(test_waits_behind_each_launch),
 		cmocka_unit_test(test_growth_in_words),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
