@@ -486,8 +486,9 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 		text_char(&sentence, '.');
 	}
 	verdict_say_whole(&sentence, request);
-	python_looks_say(&sentence, request, -1, LINE_FROM);
 	verdict_say_growth(&sentence, request);
+	python_looks_say(&sentence, request, -1, LINE_FROM);
+	python_looks_say_computing(&sentence, request, LINE_FROM);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");

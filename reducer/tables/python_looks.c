@@ -10,6 +10,7 @@
 
 #define BETWEEN_FROM 0.5 /* of the time between steps, in one line */
 #define ASIDE_FROM 0.1	/* of the steps' time: threads beside theirs that computed for so much, */
+#define RESTS_MOST 0.1	/* of the time in a line was processor time: a thread waits there */
 #define ASIDE_TIMES 0.5 /* and so many times as long as theirs, held them up where both run Python code */
 
 /* The looks of a process at one stack. */
@@ -490,6 +491,33 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);
 		text_free(&place);
+	}
+	python_looks_free(&looks);
+}
+
+void python_looks_say_computing(struct text *sentence, const struct request *request, double least)
+{
+	struct python_looks looks;
+	size_t first, most = 0;
+
+	if (!python_looks_any(request))
+		return;
+	python_looks_gather_judged(&looks, request);
+	first = !looks.has_steps && python_looks_is_enough(&looks) ? python_looks_first(&looks, false) : SIZE_MAX;
+	for (size_t i = 1; i < looks.lines.count; i++)
+		most = looks.list[i].own.cpu_ns > looks.list[most].own.cpu_ns ? i : most;
+	if (first != SIZE_MAX) {
+		const struct look_sums *own = &looks.list[first].own;
+		double waited = (double)own->time_ns, all = (double)looks.all.cpu_ns, part = (double)looks.list[most].own.cpu_ns;
+		if (100 * waited >= least * (double)python_looks_whole(&looks) && (double)own->cpu_ns <= RESTS_MOST * waited &&
+		    all >= ASIDE_FROM * (double)python_looks_whole(&looks) && 100 * part >= least * all) {
+			struct text place = {0};
+			python_looks_place(&place, &looks, most);
+			text_format(sentence,
+				    " It waits there; of the processor time of all threads that Python knows %.0f %% is in %s (%s).",
+				    100 * part / all, place.bytes, looks.lines.list[most].function);
+			text_free(&place);
+		}
 	}
 	python_looks_free(&looks);
 }

@@ -117,6 +117,12 @@ double python_looks_bounded(double part, double looked, double measured);
  */
 void python_looks_say(struct text *sentence, const struct request *request, double other, double least);
 
+/*
+ * Without steps, behind that sentence: that the first thread only waits there, a server's say, and the line that most of the processor
+ * time of all threads went into, where it has `least` percent of it. Nothing where it computes itself, or nobody does.
+ */
+void python_looks_say_computing(struct text *sentence, const struct request *request, double least);
+
 /* The same on the function that most of the time between steps went into, if a half of it did, and its line that had most. */
 void python_looks_say_between(struct text *sentence, const struct request *request);
 
