@@ -5,6 +5,7 @@
  * Rule: of the steps that are judged (step_values.h). Names that occur in one step each and differ by numbers alone ("batch 17") are one.
  * A long step counts for one name only: what took most of it, so that these times add up. Compiling that Python's frames tell of is no
  * span, and what runs for a compiler (tracing a function op by op) has names of its own: it stands as "compiling" where it took more.
+ * A line of Python has a long step where it took most of it by looks, and twice what has a name, and hardly any time in usual steps.
  */
 #include "reducer/tables/rare_rows.h"
 
@@ -12,6 +13,7 @@
 #include "reducer/model/word_kinds.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
+#include "reducer/tables/rare_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,8 +21,9 @@
 
 enum { NAME, KIND, PROCESS, STEPS, SHARE, TIMES, TOTAL, MEAN, LONG_STEPS, LONG, MACHINE, MEMBER, COLUMNS };
 static const struct table_column columns[] = {
-	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "op, range, trace, compiled code or file; # = numbers that differ"},
-	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 1, "what it is"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0,
+		  "op, range, trace, compiled code, file or line of Python; # = numbers that differ"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 1, "what it is; python: a line, in the steps that looks found it in"},
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 2, "pid as the process saw it"},
 	[STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "that it occurs in"},
 	[SHARE] = {"share_of_steps", "of all", TABLE_REAL, UNIT_RATIO, 0, "that many of the judged steps"},
@@ -39,6 +42,9 @@ static const struct table_column columns[] = {
 #define RARE_MOST 0.2
 #define LONG_TIMES 2
 #define COMPILING "compiling"
+#define LINE_LOOKS 5	/* in a step, from which on a line is known to have it */
+#define LINE_LEAST 0.5	/* of a long step, and as much more than what has a name */
+#define LINE_USUAL 0.1	/* of a line's time may lie in usual steps */
 
 /* What was told under one name. */
 struct part {
@@ -48,15 +54,17 @@ struct part {
 	bool is_fetch; /* of JAX, of a value */
 };
 
-/* A name, or those that differ by numbers; without parts it is COMPILING. */
+/* A name, or those that differ by numbers; without parts it is COMPILING, or a line of Python. */
 struct name {
 	size_t first, end; /* its parts */
+	char *line;	   /* "train.py:20 (save)" */
 	uint64_t steps, times, ns, long_steps, long_ns;
 };
 
 struct step_time {
 	uint64_t ns;	  /* 0 = not judged */
 	uint64_t compilation_ns;
+	uint64_t told_ns; /* devices worked, input was awaited or code compiled: a line that waits for that does nothing of its own */
 	uint64_t rare_ns; /* of the name that took most of it */
 	size_t name;
 	bool fetches, runs_other; /* of JAX: it waits for a value; it calls, now and then, what is no such wait */
@@ -73,6 +81,15 @@ struct rare {
 	uint64_t untold;
 };
 
+static uint64_t told_time(const struct step_row *row)
+{
+	uint64_t ns = row->exposed_ns[PART_COMPILATION] + row->exposed_ns[PART_INPUT_WAIT] + row->exposed_ns[PART_COMMUNICATION];
+
+	for (size_t part = 0; part < PART_OUTPUT; part++) /* of devices */
+		ns += row->exposed_ns[part];
+	return ns;
+}
+
 /* The judged steps of one process. */
 static void take_steps(struct rare *rare, const struct step_rows *rows, size_t process, size_t step_count)
 {
@@ -86,6 +103,7 @@ static void take_steps(struct rare *rare, const struct step_rows *rows, size_t p
 			continue;
 		rare->times[row->unit.step].ns = sorted[rare->judged++] = row->total_ns;
 		rare->times[row->unit.step].compilation_ns = row->exposed_ns[PART_COMPILATION];
+		rare->times[row->unit.step].told_ns = told_time(row);
 	}
 	base_sort_naturals(sorted, rare->judged);
 	rare->long_from_ns = rare->judged ? LONG_TIMES * sorted[rare->judged / 2] : 0;
@@ -277,8 +295,80 @@ static void claim_for_compiling(struct rare *rare, size_t step_count)
 	rare->names[rare->count++] = name;
 }
 
-static void take_names(struct rare *rare, const struct process *process)
+/* What a line of Python, found in these steps, did in those that are judged; LINE_USUAL of it may lie in steps that are not long. */
+static bool is_rare_line(const struct rare *rare, const struct rare_line_step *steps, size_t count, struct name *name)
 {
+	uint64_t usual_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t step_ns = rare->times[steps[i].step].ns;
+		name->steps += step_ns > 0;
+		name->ns += step_ns ? steps[i].ns : 0;
+		usual_ns += step_ns && step_ns < rare->long_from_ns ? steps[i].ns : 0;
+	}
+	return is_rare(rare, name) && (double)usual_ns <= LINE_USUAL * (double)name->ns;
+}
+
+/* What a part of the step tells of is not the line's; where a value of JAX is awaited it may be what other steps dispatched. */
+static bool has_step(const struct rare_lines *lines, const struct rare *rare, const struct rare_line_step *of)
+{
+	const struct step_time *step = &rare->times[of->step];
+	uint64_t ns = of->ns > step->told_ns ? of->ns - step->told_ns : 0;
+
+	return step->ns && step->ns >= rare->long_from_ns && !step->fetches && ns >= LINE_LOOKS * lines->period_ns &&
+	       (double)ns >= LINE_LEAST * (double)step->ns && LINE_LEAST * (double)ns >= (double)step->rare_ns;
+}
+
+static void claim_for_line(struct rare *rare, const struct rare_lines *lines, size_t first, size_t end)
+{
+	const struct python_line_name *line = &lines->lines.list[lines->list[first].line];
+	struct name name = {0};
+	struct text text = {0};
+	bool has_any = false;
+
+	if (!is_rare_line(rare, &lines->list[first], end - first, &name))
+		return;
+	for (size_t i = first; i < end; i++) {
+		struct step_time *step = &rare->times[lines->list[i].step];
+		if (!has_step(lines, rare, &lines->list[i]))
+			continue;
+		step->rare_ns = lines->list[i].ns < step->ns ? lines->list[i].ns : step->ns;
+		step->name = rare->count;
+		has_any = true;
+	}
+	if (!has_any)
+		return;
+	python_line_place(&text, line);
+	text_format(&text, " (%s)", line->function);
+	name.line = base_copy(text.bytes, text.length);
+	text_free(&text);
+	rare->names = base_grow(rare->names, &rare->room, rare->count + 1, sizeof(*rare->names));
+	rare->names[rare->count++] = name;
+}
+
+static void claim_for_lines(struct rare *rare, const struct request *request, size_t index)
+{
+	const struct process *process = &request->run->processes[index];
+	struct rare_lines lines;
+	bool has_unnamed = false;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		has_unnamed |= rare->times[i].ns && rare->times[i].ns >= rare->long_from_ns &&
+			       (double)rare->times[i].rare_ns <= LINE_LEAST * (double)rare->times[i].ns;
+	if (!has_unnamed)
+		return;
+	rare_lines_gather(&lines, request, index);
+	for (size_t first = 0, end; first < lines.count; first = end) {
+		for (end = first + 1; end < lines.count && lines.list[end].line == lines.list[first].line;)
+			end++;
+		claim_for_line(rare, &lines, first, end);
+	}
+	rare_lines_free(&lines);
+}
+
+static void take_names(struct rare *rare, const struct request *request, size_t index)
+{
+	const struct process *process = &request->run->processes[index];
 	size_t step_count = process->step_count;
 
 	for (size_t first = 0, end; first < rare->part_count; first = end) {
@@ -296,6 +386,7 @@ static void take_names(struct rare *rare, const struct process *process)
 	for (size_t i = 0; i < rare->count; i++)
 		claim_steps(rare, i);
 	claim_for_compiling(rare, step_count);
+	claim_for_lines(rare, request, index);
 	for (size_t i = 0; i < step_count; i++)
 		if (rare->times[i].rare_ns) {
 			rare->names[rare->times[i].name].long_steps++;
@@ -307,7 +398,7 @@ static void take_names(struct rare *rare, const struct process *process)
 static const char *name_text(const struct rare *rare, const struct name *name)
 {
 	if (name->first == name->end)
-		return COMPILING;
+		return name->line ? name->line : COMPILING;
 	return name->end - name->first == 1 ? rare->parts[name->first].name : rare->parts[name->first].key;
 }
 
@@ -317,11 +408,11 @@ static void put_name(struct table *table, const struct rare *rare, const struct 
 
 	table_row(table);
 	table_string(table, NAME, name_text(rare, name));
-	table_string(table, KIND, span_what_name(has_parts ? rare->parts[name->first].row->what : SPAN_COMPILE));
+	table_string(table, KIND, name->line ? "python" : span_what_name(has_parts ? rare->parts[name->first].row->what : SPAN_COMPILE));
 	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, STEPS, (int64_t)name->steps);
 	table_real(table, SHARE, (double)name->steps / (double)rare->judged);
-	if (has_parts) /* frames tell how long, not how often */
+	if (has_parts) /* frames and looks tell how long, not how often */
 		table_integer(table, TIMES, (int64_t)name->times);
 	table_integer(table, TOTAL, (int64_t)name->ns);
 	table_integer(table, MEAN, (int64_t)(name->ns / name->steps));
@@ -355,7 +446,7 @@ static bool rare_gather(struct rare *rare, const struct request *request, const 
 	take_steps(rare, rows, index, process->step_count);
 	take_parts(rare, work);
 	find_fetches(rare, work);
-	take_names(rare, process);
+	take_names(rare, request, index);
 	if (rare->count)
 		qsort_r(rare->names, rare->count, sizeof(*rare->names), by_time, rare);
 	return true;
@@ -365,6 +456,8 @@ static void rare_drop(struct rare *rare)
 {
 	for (size_t p = 0; p < rare->part_count; p++)
 		free(rare->parts[p].key);
+	for (size_t i = 0; i < rare->count; i++)
+		free(rare->names[i].line);
 	free(rare->parts);
 	free(rare->names);
 	free(rare->times);
@@ -417,28 +510,38 @@ bool rare_is_own(const struct request *request, const struct step_rows *rows, co
 	return is_own;
 }
 
-static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t index)
+/* Returns whether lines of Python are among them. */
+static bool put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t index)
 {
 	const struct process *process = &request->run->processes[index];
+	bool has_lines = false;
 	struct rare rare;
 
 	if (!rare_gather(&rare, request, rows, index))
-		return;
-	for (size_t i = 0; i < rare.count; i++)
+		return false;
+	for (size_t i = 0; i < rare.count; i++) {
 		put_name(table, &rare, &rare.names[i], process);
+		has_lines |= rare.names[i].line != NULL;
+	}
 	if (rare.untold)
 		table_note(table, NOTE_MISSING, "Process %s: too many different names; %" PRIu64 " things are left out.",
 			   process->called, rare.untold);
 	rare_drop(&rare);
+	return has_lines;
 }
 
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
+	bool has_lines = false;
 
 	step_rows_find(&rows, request);
 	for (size_t p = 0; p < request->run->process_count; p++)
-		put_process(table, request, &rows, p);
+		has_lines |= put_process(table, request, &rows, p);
+	if (has_lines)
+		table_note(table, NOTE_INFERRED,
+			   "Lines of Python: by looks, each of which stands for the time since the one before. A long step is told of one "
+			   "that had most of it, twice what has a name there, and hardly any time in usual steps.");
 	step_rows_note_first(table, &rows, request);
 	notes_ops(table, request);
 	notes_recording(table, request);
@@ -449,8 +552,8 @@ static const struct analysis_kind *const needs[] = {&analysis_steps, &analysis_r
 const struct table_kind table_rare_work = {
 	.id = "rare_work",
 	.title = "What only some steps do",
-	.help = "Ops, ranges, compiling and reads that at most half of the steps have, and how much of the long steps they are: "
-		"evaluation, checkpoints, logging, new shapes.",
+	.help = "Ops, ranges, compiling and reads that at most half of the steps have, and lines of Python that long steps are in, and "
+		"how much of these they are: evaluation, checkpoints, logging, new shapes.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD,
