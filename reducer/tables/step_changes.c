@@ -227,8 +227,7 @@ static void say_growing(struct text *text, const struct changes *changes)
 	text_format(text, " since %" PRIu64, row_at(changes, changes->levels[last].first)->unit.number);
 }
 
-static void say_why(struct text *text, const struct changes *changes, const struct level *from, const struct level *to,
-		    double before, double now)
+static void say_why(struct text *text, const struct changes *changes, const struct level *from, const struct level *to)
 {
 	struct moved moved = moved_part(changes, from, to);
 
@@ -241,9 +240,6 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 		step_time_put(text, moved.ns);
 	}
 	text_char(text, '.');
-	if (before >= 0 && now >= WAITED_FROM)
-		text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%.", 100 * now,
-			    100 * before);
 }
 
 /* Whether other work on the machine, which was there before as well, may be all of the reason. */
@@ -283,8 +279,12 @@ void step_changes_say(struct text *text, const struct step_rows *rows, const str
 			say_growing(text, &changes);
 		else
 			say_level(text, &changes, worst);
-		say_why(text, &changes, from, to, before, now);
-		text_put(text, kept.bytes, kept.length);
+		say_why(text, &changes, from, to);
+		if (kept.length)
+			text_put(text, kept.bytes, kept.length);
+		else if (before >= 0 && now >= WAITED_FROM)
+			text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%.", 100 * now,
+				    100 * before);
 	}
 	text_free(&kept);
 	changes_free(&changes);
