@@ -6,6 +6,7 @@
  * Rule: shows findings and judges nothing.
  */
 #include "reducer/rules/rule.h"
+#include "reducer/tables/standstill.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,6 +115,23 @@ static void note_filters(struct table *table, const struct request *request)
 			   "its table has: --window, --step, --thread, --device, --stream and --allocator do not hold for all of them.");
 }
 
+/* Why nothing is recommended: a job that hangs is not well, though no rule is about it. */
+static void note_silence(struct table *table, const struct request *request, size_t blind)
+{
+	struct text stopped = {0};
+
+	standstill_say(&stopped, request);
+	if (stopped.length)
+		table_note(table, NOTE_INFO,
+			   "No rule speaks, but steps stopped long before the end: -t threads_at_end has where each thread stood.");
+	else if ((double)(rule_count - blind) < FEW_LOOKED * (double)rule_count)
+		table_note(table, NOTE_INFO, "That nothing was found to mend says little: no more than %zu of %zu rules could look.",
+			   rule_count - blind, rule_count);
+	else
+		table_note(table, NOTE_INFO, "Nothing to mend was found; %zu of %zu rules could look.", rule_count - blind, rule_count);
+	text_free(&stopped);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct findings *findings = findings_make(request);
@@ -133,11 +151,7 @@ static void fill(struct table *table, const struct request *request)
 			   "-t rules says why.",
 			   blind, rule_count);
 	if (!findings->count && blind < rule_count)
-		table_note(table, NOTE_INFO,
-			   rule_count - blind < FEW_LOOKED * rule_count
-				   ? "That nothing was found to mend says little: no more than %zu of %zu rules could look."
-				   : "Nothing to mend was found; %zu of %zu rules could look.",
-			   rule_count - blind, rule_count);
+		note_silence(table, request, blind);
 	if (facts_known(&findings->facts, FACT_whole_ns))
 		table_note(table, NOTE_INFO,
 			   "Shares are of the time of %.0f %ss: of more than five the first does not count, nor a last one whose "
