@@ -152,8 +152,8 @@ static void note_next_programs(struct table *table, const struct run *run)
 	if (count)
 		table_note(table, NOTE_MISSING,
 			   "%zu process%s went on as another program (exec) of which no log is here: passed over (TFPROF_SKIP, "
-			   "TFPROF_ONLY), started without LD_PRELOAD in its environment (env -i), linked statically, set-user-ID, "
-			   "or not let write to TFPROF_OUT.",
+			   "TFPROF_ONLY), started without LD_PRELOAD in its environment (env -i) or where the library's file is not to "
+			   "be found (another root, a sandbox), linked statically, set-user-ID, or not let write to TFPROF_OUT.",
 			   count, count == 1 ? "" : "es");
 }
 
