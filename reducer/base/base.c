@@ -122,6 +122,20 @@ char *base_without_numbers(const char *name)
 	return key;
 }
 
+size_t base_without_address(const char *name, size_t length)
+{
+	static const char begin[] = "XLA call: ";
+	size_t digits = length;
+
+	if (length < sizeof(begin) || memcmp(name, begin, sizeof(begin) - 1) != 0)
+		return length;
+	while (digits > 0 && isxdigit((unsigned char)name[digits - 1]))
+		digits--;
+	if (digits == length || digits < sizeof(begin) + 4 || memcmp(&name[digits - 4], " +0x", 4) != 0)
+		return length;
+	return digits - 4;
+}
+
 void text_put(struct text *text, const void *bytes, size_t length)
 {
 	text->bytes = base_grow(text->bytes, &text->room, text->length + length + 1, 1);

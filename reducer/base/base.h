@@ -50,6 +50,9 @@ char *base_copy(const void *bytes, size_t length);
 /* "batch 17" and "batch 18" are "batch #". Free it with free(). */
 char *base_without_numbers(const char *name);
 
+/* "XLA call: f (a.py, line 2) +0x390b13e": the length without the address, which tells calls of one line apart, and a person nothing. */
+size_t base_without_address(const char *name, size_t length);
+
 /* A number's decimal digits at `to`, which has room for BASE_DIGITS bytes. Returns where they end. */
 #define BASE_DIGITS 20
 char *base_put_natural(char *to, uint64_t number);

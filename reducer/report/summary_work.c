@@ -258,21 +258,6 @@ static size_t name_width(const struct summary *summary)
 	return room < NAME_MOST ? room : NAME_MOST;
 }
 
-/* "XLA call: main (train.py, line 27) +0x390b13e": the address tells calls of one line apart, and a person nothing. */
-static size_t without_address(const char *name, size_t length)
-{
-	static const char begin[] = "XLA call: ";
-	size_t digits = length;
-
-	if (length < sizeof(begin) || memcmp(name, begin, sizeof(begin) - 1) != 0)
-		return length;
-	while (digits > 0 && isxdigit((unsigned char)name[digits - 1]))
-		digits--;
-	if (digits == length || digits < sizeof(begin) + 4 || memcmp(&name[digits - 4], " +0x", 4) != 0)
-		return length;
-	return digits - 4;
-}
-
 /* The identifier, or "(anonymous)", that a text ends with: its length, 0 = something else. */
 static size_t last_word(const struct text *text)
 {
@@ -314,7 +299,7 @@ static void put_row(struct summary *summary, const struct table *table, size_t r
 	struct text cell = {0}, plain = {0};
 
 	text_string(&cell, columns->side ? (is_device(table, row, columns) ? "  device  " : "  host    ") : "  ");
-	length = without_address(bytes, length);
+	length = base_without_address(bytes, length);
 	if (table->kind == &table_kernel_stats && escape_width(bytes, length) > width) {
 		put_without_namespaces(&plain, bytes, length);
 		bytes = plain.bytes;

@@ -7,6 +7,8 @@
 #include "reducer/rules/rule.h"
 #include "reducer/tables/rare_rows.h"
 
+#include <string.h>
+
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
 #define RARELY_ALL 0.9 /* of what few steps do, from which on the rest is no matter */
@@ -347,7 +349,7 @@ void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 		    "%.1f %% of the step time goes to what only few steps do: %.0f that last at least twice as long as usual.",
 		    finding->measured, facts_value(facts, FACT_rare_steps));
 	if (top[0])
-		text_format(&finding->title, " Above all: %s.", top);
+		text_format(&finding->title, " Above all: %.*s.", (int)base_without_address(top, strlen(top)), top);
 	if (may_wait)
 		text_string(&finding->remedy,
 			    "Where this waits for work that the steps before it only dispatched the time is theirs, nothing is to gain. ");

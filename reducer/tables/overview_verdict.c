@@ -258,8 +258,8 @@ static bool put_rare(struct text *sentence, const struct step_rows *rows, const 
 	double percent = all ? 100.0 * (double)rare.ns / (double)all : 0;
 
 	if (percent >= RARE_FROM)
-		text_format(sentence, " %.0f %% of the time goes to what only few steps do (-t rare_work), above all: %s%s.", percent,
-			    rare.name.bytes,
+		text_format(sentence, " %.0f %% of the time goes to what only few steps do (-t rare_work), above all: %.*s%s.", percent,
+			    (int)base_without_address(rare.name.bytes, rare.name.length), rare.name.bytes,
 			    rare_may_wait(rare.name.bytes) ? "; or it waits there for what the others only dispatched" : "");
 	text_free(&rare.name);
 	return percent >= RARE_FROM;

@@ -197,6 +197,7 @@ static void test_rare_work_may_be_a_wait(void **state)
 		assert_int_equal(finding->state, RULE_FIRED);
 		assert_int_equal(strstr(finding->remedy.bytes, "dispatched") != NULL, tops[i].may_wait);
 		assert_int_equal(strstr(finding->assumption, "no wait") != NULL, tops[i].may_wait);
+		assert_null(strstr(finding->title.bytes, "+0x"));
 		findings_free(findings);
 	}
 }
