@@ -190,7 +190,7 @@ static int may_be_started(void)
 static int is_on_its_way(void)
 {
 	static _Atomic uint64_t since; /* ticks of the first question; 0 = none yet */
-	const struct tfp_thread *thread = __atomic_load_n(&tfp_state->threads, __ATOMIC_ACQUIRE);
+	const struct tfp_thread *thread = tfp_state->threads;
 	uint64_t now = tfp_ticks(), none = 0;
 
 	if (!__atomic_compare_exchange_n((uint64_t *)&since, &none, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
