@@ -362,6 +362,8 @@ void tfp_gpu_leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now)
 	}
 	if (TFP_UNLIKELY(call->launch))
 		tfp_gpu_after(call->launch);
+	if (TFP_UNLIKELY(!tfp_gpu_is_working) && !result)
+		tfp_gpu_serves(call->function->kind);
 	if (TFP_UNLIKELY(!tfp_gpu_is_working) && call->function->kind <= TFP_GPU_KIND_set && !result && !thread->depth)
 		tfp_gpu_work_began();
 }

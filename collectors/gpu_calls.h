@@ -201,6 +201,9 @@ struct tfp_gpu_plan {
 /* Once per program, at start-up, after tfp_window_begin. A fork child keeps it. */
 void tfp_gpu_begin(const struct tfp_gpu_plan *plan);
 
+/* Whether a call that needs the driver has come back without an error: it was opened, and has its addresses and constructors behind it. */
+int tfp_gpu_has_served(void);
+
 /* Whether `attend` is called before the next call that may start CUDA. Any thread. */
 void tfp_gpu_attend(int is_wanted);
 

@@ -9,6 +9,7 @@
 #define BIT(kind) (UINT32_C(1) << TFP_GPU_KIND_##kind)
 #define LAUNCHES (BIT(launch) | BIT(graph_launch))
 #define REPEATED (LAUNCHES | BIT(copy) | BIT(set))
+#define SERVED (LAUNCHES | BIT(copy) | BIT(set) | BIT(alloc) | BIT(stream)) /* none of them without the driver */
 #define STARTERS (LAUNCHES | BIT(copy) | BIT(set) | BIT(alloc) | BIT(sync) | BIT(stream) | BIT(event) | BIT(graph) | BIT(module))
 
 _Atomic uint32_t tfp_gpu_mode = TFP_GPU_OFF;
@@ -17,6 +18,7 @@ _Atomic uint32_t tfp_gpu_attention;
 uint32_t tfp_gpu_kept;
 _Atomic uint32_t tfp_gpu_recorded;
 _Atomic uint32_t tfp_gpu_is_working;
+static _Atomic uint32_t has_served; /* kept across fork: a child that goes on with its parent's driver cannot use it */
 
 /* Written by tfp_gpu_begin, before the first record; kept across fork. */
 static struct tfp_gpu_plan plan;
@@ -183,6 +185,17 @@ void tfp_gpu_place(struct tfp_gpu_block *block, uint64_t handle)
 {
 	if (plan.place)
 		plan.place(block, handle);
+}
+
+void tfp_gpu_serves(uint32_t kind)
+{
+	if (UINT32_C(1) << kind & SERVED)
+		has_served = 1;
+}
+
+int tfp_gpu_has_served(void)
+{
+	return has_served || tfp_gpu_is_working;
 }
 
 void tfp_gpu_work_began(void)

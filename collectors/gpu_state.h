@@ -39,4 +39,7 @@ void tfp_gpu_place(struct tfp_gpu_block *block, uint64_t handle);
 extern _Atomic uint32_t tfp_gpu_is_working TFP_HIDDEN;
 void tfp_gpu_work_began(void);
 
+/* A call of that kind came back without an error: where no device's work comes without the driver, it serves this process. */
+void tfp_gpu_serves(uint32_t kind);
+
 #endif

@@ -8,7 +8,6 @@
 #include "preload/cuda_hooks.h"
 #include "preload/dynamic.h"
 #include "preload/environment.h"
-#include "preload/objects.h"
 #include "preload/settings.h"
 #include "writer/records.h"
 #include "writer/sys.h"
@@ -22,14 +21,13 @@
 
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
-#define LOOKS 64u /* calls of a program without a driver that look whether one has come */
 #define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
 
 TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, TFP_GPU_IN_driver, context, "")
 TFP_EXPORT int cuInit(unsigned flags);
 TFP_EXPORT int InitializeInjection(void);
 
-/* What is known of the driver; forward, but from STARTING to AWAITED. Kept across fork: a child of a process that has CUDA has none. */
+/* What is known of the driver; only forward. Kept across fork: a child of a process that has CUDA has none. */
 enum { NOTHING = 0, AWAITED = 1, STARTING = 2, DECIDED = 3 };
 static _Atomic int phase;
 
@@ -139,67 +137,29 @@ static int has_device(int (*count_devices)(int *))
 	return count_devices && count_devices(&count) == 0 && count > 0;
 }
 
-/* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. One thread at a time. */
-static void start_driver(void)
+/*
+ * Road (b). Either the driver is known to serve this process, and is found without the loader's lock, which somebody may hold who waits for
+ * the call that is about to be made; or that call would open libcuda next, and take the lock, as we do. A driver is never called because
+ * it is loaded: it stands in the loader's list from when it is mapped, before it has its addresses, let alone its constructors' work.
+ */
+static void start_driver(int has_served)
 {
 	static struct tfp_cuda_slot of_start, of_count;
-	int (*start)(unsigned) = (int (*)(unsigned))tfp_cuda_driver(&of_start, "cuInit");
-	int (*count)(int *) = start ? (int (*)(int *))tfp_cuda_driver(&of_count, "cuDeviceGetCount") : NULL, works;
+	int (*start)(unsigned) = NULL, (*count)(int *) = NULL, works;
 
-	void *driver = start ? NULL : tfp_loader_open("libcuda.so.1", RTLD_LAZY);
-	if (driver) {
+	void *driver = has_served ? NULL : tfp_loader_open("libcuda.so.1", RTLD_LAZY);
+	if (has_served) {
+		start = (int (*)(unsigned))tfp_cuda_driver(&of_start, "cuInit");
+		count = (int (*)(int *))tfp_cuda_driver(&of_count, "cuDeviceGetCount");
+	} else if (driver) {
 		start = (int (*)(unsigned))tfp_loader_symbol(driver, "cuInit");
 		count = (int (*)(int *))tfp_loader_symbol(driver, "cuDeviceGetCount");
-	}
-	if (start && !tfp_object_is_relocated((const void *)(uintptr_t)start)) { /* somebody is at opening it */
-		__atomic_store_n((int *)&phase, AWAITED, __ATOMIC_RELEASE);
-		return;
 	}
 	works = start && start(0) == 0 && has_device(count);
 	if (works)
 		enter();
 	__atomic_store_n((int *)&phase, DECIDED, __ATOMIC_RELEASE);
 	tfp_gpu_attend(0);
-}
-
-/*
- * Whether CUDA was started since it was told to come to us, as far as a look at the loaded objects tells. Not by opening the driver: the
- * loader's lock may be with somebody who waits for the call that is about to be made. Who was not seen to start it for so long is asked.
- */
-static int may_be_started(void)
-{
-	static _Atomic unsigned long long changes;
-	static _Atomic unsigned looks;
-	unsigned long long seen = changes;
-	struct tfp_object driver;
-
-	if (looks >= LOOKS)
-		return 1;
-	looks++;
-	int count = tfp_object_exporting("cuInit", &driver, 1, &seen);
-	changes = seen;
-	return count > 0;
-}
-
-/*
- * Whether another thread is in a call that may be opening the driver: it is mapped then, and in the loader's list, but has neither its
- * addresses nor what its constructors make. To be asked after may_be_started: a call that opens what that saw was entered before. Who has
- * asked for so long has a program some thread of which is always in a call.
- */
-#define OPENING_S 10u
-static int is_on_its_way(void)
-{
-	static _Atomic uint64_t since; /* ticks of the first question; 0 = none yet */
-	const struct tfp_thread *thread = tfp_state->threads;
-	uint64_t now = tfp_ticks(), none = 0;
-
-	if (!__atomic_compare_exchange_n((uint64_t *)&since, &none, now, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-	    now - none > tfp_state->second_ticks * OPENING_S)
-		return 0;
-	for (; thread; thread = thread->next)
-		if (thread != tfp_self && __atomic_load_n(&thread->gpu.depth, __ATOMIC_ACQUIRE) != 0)
-			return 1;
-	return 0;
 }
 
 static int changes_to(int from, int to)
@@ -209,16 +169,14 @@ static int changes_to(int from, int to)
 
 void tfp_injection_attend(void)
 {
-	int error = errno, seen = phase;
+	int error = errno, seen = phase, has_served = tfp_gpu_has_served();
 
-	if (seen == DECIDED) {
+	if (seen == DECIDED)
 		tfp_gpu_attend(0);
-	} else if (seen == NOTHING && is_awaited()) {
-		changes_to(NOTHING, AWAITED); /* the call about to be made brings CUDA to us; the next one looks whether it did */
-	} else if ((seen == NOTHING || (seen == AWAITED && may_be_started())) && !is_on_its_way()) {
-		if (changes_to(seen, STARTING))
-			start_driver();
-	}
+	else if (seen == NOTHING && is_awaited())
+		changes_to(NOTHING, AWAITED); /* the call about to be made brings CUDA to us; once one was served we look whether it did */
+	else if ((seen == NOTHING || (seen == AWAITED && has_served)) && changes_to(seen, STARTING))
+		start_driver(has_served);
 	errno = error;
 }
 
