@@ -98,8 +98,12 @@ static void merge_classes(struct spread *to, const struct spread *from)
 /* Of values with these sums, how far they lie from their mean, squared and added up. */
 static double apart_of_sums(uint64_t count, uint64_t sum, spread_squares squares)
 {
-	long double apart = (long double)squares - (long double)sum * (long double)sum / (long double)count;
+	spread_squares whole = (spread_squares)sum * (sum / count); /* first what is exact: what is left may be small beside the two */
+	long double apart;
 
+	if (squares < whole) /* they came round */
+		return 0;
+	apart = (long double)(squares - whole) - (long double)sum * (long double)(sum % count) / (long double)count;
 	return apart > 0 ? (double)apart : 0;
 }
 

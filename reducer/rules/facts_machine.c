@@ -33,7 +33,16 @@ static void take_kept(struct rule_facts *facts, const struct process *process, c
 	}
 }
 
-static void take_device(struct rule_facts *facts, const struct process *process, const struct machine_device *device)
+/* By its number and, where several processes take steps, each of which may have one of that number, whose it is. */
+static void name_device(char *label, const struct process *process, const struct machine_device *device, bool are_several)
+{
+	if (are_several)
+		snprintf(label, FACT_LABEL, "%u of process %s", device->device, process->called);
+	else
+		snprintf(label, FACT_LABEL, "%u", device->device);
+}
+
+static void take_device(struct rule_facts *facts, const struct process *process, const struct machine_device *device, bool are_several)
 {
 	struct text words = {0};
 
@@ -49,18 +58,19 @@ static void take_device(struct rule_facts *facts, const struct process *process,
 			  process->pid, device->device);
 		facts_own(facts, FACT_clock_reasons, (double)device->reasons, "device_usage", "throttle_reasons",
 			  "process=%u,device=%u", process->pid, device->device);
-		snprintf(facts->facts[FACT_clock_lost_percent].label, FACT_LABEL, "%u", device->device);
+		name_device(facts->facts[FACT_clock_lost_percent].label, process, device, are_several);
 		snprintf(facts->facts[FACT_clock_reasons].label, FACT_LABEL, "%s", words.length ? words.bytes : "");
 	}
 	if (is_most(facts, FACT_device_shared_percent, 100 * device->shared)) {
 		facts_own(facts, FACT_device_shared_percent, 100 * device->shared, "device_usage", "processes", "process=%u,device=%u",
 			  process->pid, device->device);
-		snprintf(facts->facts[FACT_device_shared_percent].label, FACT_LABEL, "%u", device->device);
+		name_device(facts->facts[FACT_device_shared_percent].label, process, device, are_several);
 	}
 	text_free(&words);
 }
 
-static void take_process(struct rule_facts *facts, const struct request *request, size_t process, int64_t from, int64_t to)
+static void take_process(struct rule_facts *facts, const struct request *request, size_t process, int64_t from, int64_t to,
+			 bool are_several)
 {
 	struct machine_kept kept = machine_kept_from(&request->run->processes[process], from, to);
 	struct machine_device devices[MACHINE_DEVICES];
@@ -68,7 +78,7 @@ static void take_process(struct rule_facts *facts, const struct request *request
 
 	take_kept(facts, &request->run->processes[process], &kept);
 	for (size_t i = 0; i < count; i++)
-		take_device(facts, &request->run->processes[process], &devices[i]);
+		take_device(facts, &request->run->processes[process], &devices[i], are_several);
 }
 
 void facts_gather_machine(struct rule_facts *facts, const struct request *request)
@@ -79,6 +89,6 @@ void facts_gather_machine(struct rule_facts *facts, const struct request *reques
 	step_rows_find(&rows, request);
 	for (size_t i = 0, end; i < rows.count; i = end)
 		if (step_rows_ran(&rows, rows.items[i]->process, &end, &from, &to))
-			take_process(facts, request, rows.items[i]->process, from, to);
+			take_process(facts, request, rows.items[i]->process, from, to, rows.processes > 1);
 	step_rows_free(&rows);
 }

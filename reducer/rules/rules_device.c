@@ -6,6 +6,7 @@
  */
 #include "reducer/rules/rule.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/step_values.h"
 
 #include <string.h>
 
@@ -220,11 +221,12 @@ static bool waits_often(const struct rule_facts *facts, const struct finding *fi
 
 static void say_waits(const struct rule_facts *facts, struct finding *finding)
 {
-	text_format(&finding->title, " Each %s the host waits for it %.0f times, %.3g ms in all.", rule_unit_word(facts),
-		    facts_value(facts, FACT_device_waits) / rule_steps(facts),
-		    facts_value(facts, FACT_device_wait_ns) / rule_steps(facts) / 1e6);
+	text_format(&finding->title, " Each %s the host waits for it %.0f times, ", rule_unit_word(facts),
+		    facts_value(facts, FACT_device_waits) / rule_steps(facts));
+	step_time_put(&finding->title, facts_value(facts, FACT_device_wait_ns) / rule_steps(facts));
+	text_string(&finding->title, " in all.");
 	text_string(&finding->remedy,
-		    "Behind each wait the device has nothing to do until the next launch: wait once, where a result is needed "
+		    "Behind such a wait the device may have nothing to do until the next launch: wait once, where a result is needed "
 		    "(-t sync_stats), join what is launched between these waits to one kernel or a CUDA graph. ");
 	finding_prove(finding, facts, FACT_device_waits);
 	finding_prove(finding, facts, FACT_device_wait_ns);
@@ -346,16 +348,17 @@ void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 	finding_measure(finding, rule_percent(rare, whole));
 	finding_excuse(finding, is_rarely_compiled(facts, finding), "it is compiling: compile_bound tells of it");
 	text_format(&finding->title,
-		    "%.1f %% of the step time goes to what only few steps do: %.0f that last at least twice as long as usual.",
-		    finding->measured, facts_value(facts, FACT_rare_steps));
+		    "%.1f %% of the step time goes to what only few steps do: %.0f that last%s at least twice as long as usual.",
+		    finding->measured, facts_value(facts, FACT_rare_steps), facts_value(facts, FACT_rare_steps) == 1 ? "s" : "");
 	if (top[0])
 		text_format(&finding->title, " Above all: %.*s.", (int)base_without_address(top, strlen(top)), top);
 	if (may_wait)
 		text_string(&finding->remedy,
 			    "Where this waits for work that the steps before it only dispatched the time is theirs, nothing is to gain. ");
 	text_string(&finding->remedy,
-		    "Evaluation, a checkpoint, logging or a new shape that is compiled stands inside of these steps (-t rare_work): do it "
-		    "less often, or beside them; the median step says more of training than the mean.");
+		    "Evaluation, a checkpoint, logging, a new shape that is compiled or a wait (for a lock, a disk, a server) stands "
+		    "inside of these steps (-t rare_work): do it less often, or beside them; the median step says more of training "
+		    "than the mean.");
 	finding_prove(finding, facts, FACT_rare_ns);
 	finding_prove(finding, facts, FACT_rare_steps);
 	finding_prove(finding, facts, FACT_rare_top);

@@ -8,6 +8,8 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/machine.h"
 
+#include <math.h>
+
 #define NO_READING "too little of it was read while the steps ran (TFPROF_SYS)"
 
 /* Percent of the time that a thread which matters was ready and had no processor; negative = not known. */
@@ -22,9 +24,12 @@ static double waiting_percent(const struct rule_facts *facts)
 }
 
 /* Whether it was the control group's limit that left threads without a processor, rather than who else ran. */
-static bool is_limited(const struct rule_facts *facts, double waiting)
+static bool is_limited(const struct rule_facts *facts, const struct finding *finding)
 {
-	return facts_value(facts, FACT_limit_processors) > 0 && facts_value(facts, FACT_limited_percent) >= BUSY_LIMITED * waiting;
+	double limited = facts_value(facts, FACT_limited_percent);
+
+	return facts_value(facts, FACT_limit_processors) > 0 && limited >= BUSY_LIMITED * finding->measured &&
+	       limited >= finding_limit(finding, LIMIT_processor_limit);
 }
 
 void rule_delayed_launches(const struct rule_facts *facts, struct finding *finding)
@@ -40,7 +45,7 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 	finding_measure(finding, rule_percent(delay, whole));
 	finding_excuse(finding, rule_percent(idle, whole) < finding_limit(finding, LIMIT_delayed_launches_waiting),
 		       "the device hardly waits for the host");
-	finding_excuse(finding, is_limited(facts, finding->measured), "the control group's limit is the reason: processor_limit");
+	finding_excuse(finding, is_limited(facts, finding), "the control group's limit is the reason: processor_limit");
 	text_format(&finding->title, "The thread that launches was ready, but had no processor, for at least %.1f %% of the %s time.",
 		    finding->measured, rule_unit_word(facts));
 	text_string(&finding->remedy, "Other threads take its processor: use fewer threads for input, or pin them elsewhere.");
@@ -85,7 +90,7 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, rule_percent(delay, whole));
 	finding_excuse(finding, facts_value(facts, FACT_kernel_count) > 0, "devices work here: delayed_launches looks at that");
-	finding_excuse(finding, is_limited(facts, finding->measured), "the control group's limit is the reason: processor_limit");
+	finding_excuse(finding, is_limited(facts, finding), "the control group's limit is the reason: processor_limit");
 	text_format(
 		&finding->title,
 		"For at least %.1f %% of the step time the thread that runs the steps was ready, but had no processor: the "
@@ -98,10 +103,15 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 	finding_gain(finding, facts, delay, "the thread always runs at once");
 }
 
+/* Time of the steps in which devices do not compute: what the host's speed decides. */
+static double host_time(const struct rule_facts *facts)
+{
+	return facts_value(facts, FACT_whole_ns) - facts_value(facts, FACT_split_compute) / rule_devices_each(facts);
+}
+
 void rule_processor_limit(const struct rule_facts *facts, struct finding *finding)
 {
-	double waiting = waiting_percent(facts), processors = facts_value(facts, FACT_limit_processors),
-	       whole = facts_value(facts, FACT_whole_ns);
+	double waiting = waiting_percent(facts), processors = facts_value(facts, FACT_limit_processors);
 
 	if (!finding_needs(finding, facts_known(facts, FACT_limited_percent),
 			   "no limit of the control group's processor time is known, or " NO_READING))
@@ -109,10 +119,14 @@ void rule_processor_limit(const struct rule_facts *facts, struct finding *findin
 	finding_measure(finding, facts_value(facts, FACT_limited_percent));
 	finding_excuse(finding, waiting >= 0 && waiting < finding_limit(finding, LIMIT_processor_limit_waiting),
 		       "the threads that step or launch hardly waited for a processor");
+	finding_excuse(finding, rule_percent(host_time(facts), facts_value(facts, FACT_whole_ns)) <
+					finding_limit(finding, LIMIT_processor_limit_waiting),
+		       "the devices compute all the while");
+	text_string(&finding->title, "The control group (container) may use ");
+	machine_put_processors(&finding->title, processors);
 	text_format(&finding->title,
-		    "The control group (container) may use %.3g processors, and in %.0f %% of the periods of its limit it had used them "
-		    "up: all its threads then stand still.",
-		    processors, finding->measured);
+		    ", and in %.0f %% of the periods of its limit it had used them up, so that its threads had to stand still.",
+		    finding->measured);
 	text_format(&finding->remedy,
 		    "Raise the limit (docker run --cpus, limits.cpu of a pod), or run fewer threads at once: OMP_NUM_THREADS, "
 		    "torch.set_num_threads() and loader workers are often chosen by the processors of the machine, not by the %.3g that "
@@ -121,13 +135,8 @@ void rule_processor_limit(const struct rule_facts *facts, struct finding *findin
 	finding_prove(finding, facts, FACT_limited_percent);
 	finding_prove(finding, facts, facts_known(facts, FACT_step_delay_ns) ? FACT_step_delay_ns : FACT_launch_delay_ns);
 	if (waiting >= 0)
-		finding_gain(finding, facts, waiting / 100 * whole, "no thread that steps or launches waits for a processor");
-}
-
-/* Time of the steps in which devices do not compute: what the host's speed decides. */
-static double host_time(const struct rule_facts *facts)
-{
-	return facts_value(facts, FACT_whole_ns) - facts_value(facts, FACT_split_compute) / rule_devices_each(facts);
+		finding_gain(finding, facts, fmin(waiting / 100 * facts_value(facts, FACT_whole_ns), host_time(facts)),
+			     "no thread that steps or launches waits for a processor");
 }
 
 void rule_stolen_processors(const struct rule_facts *facts, struct finding *finding)
@@ -136,12 +145,11 @@ void rule_stolen_processors(const struct rule_facts *facts, struct finding *find
 		return;
 	finding_measure(finding, facts_value(facts, FACT_stolen_percent));
 	text_format(&finding->title,
-		    "Of the time that this virtual machine wanted processors, others had them for %.1f %% (steal): the host beneath is "
-		    "given to more machines than it has processors for.",
+		    "Of the time that this virtual machine wanted processors, it did not get them for %.1f %% (steal).",
 		    finding->measured);
 	text_string(&finding->remedy,
-		    "Ask for dedicated processors, another host or instance type; burstable ones (with credits) are slowed so, too. Times "
-		    "of this run say little of the program.");
+		    "The host beneath has other machines to run, or limits this one: burstable instances (with credits) are slowed so. Ask "
+		    "for dedicated processors, another host or type. Times of this run say little of the program.");
 	finding_prove(finding, facts, FACT_stolen_percent);
 	finding_gain(finding, facts, finding->measured / 100 * host_time(facts), "the host's work is not interrupted");
 }
@@ -155,9 +163,9 @@ void rule_memory_stall(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, facts_value(facts, FACT_memory_stall_percent));
 	text_format(&finding->title,
-		    "For %.1f %% of the step time some task of the %s waited for memory: pages were read back from swap or files, or "
+		    "For %.1f %% of the %s time some task of the %s waited for memory: pages were read back from swap or files, or "
 		    "others had to be given up first.",
-		    finding->measured, whose[0] ? whose : "machine");
+		    finding->measured, rule_unit_word(facts), whose[0] ? whose : "machine");
 	text_string(&finding->remedy,
 		    "More memory (the control group's limit counts cached files, too), fewer loader workers, smaller buffers of shuffle, "
 		    "prefetch and cache: -t memory.peak and memory.sites tell what the program holds, -t host_usage how near the limit "
@@ -175,9 +183,9 @@ void rule_clocks_lowered(const struct rule_facts *facts, struct finding *finding
 		return;
 	finding_measure(finding, facts_value(facts, FACT_clock_lost_percent));
 	text_format(&finding->title,
-		    "In %.0f %% of the step time the clocks of device %s were lowered (%s): %.0f of at most %.0f MHz, on average.",
-		    facts_value(facts, FACT_clock_lowered_percent), facts->facts[FACT_clock_lost_percent].label, reasons->label,
-		    facts_value(facts, FACT_clock_mhz), facts_value(facts, FACT_clock_most_mhz));
+		    "In %.0f %% of the %s time the clocks of device %s were lowered (%s): %.0f of at most %.0f MHz, on average.",
+		    facts_value(facts, FACT_clock_lowered_percent), rule_unit_word(facts), facts->facts[FACT_clock_lost_percent].label,
+		    reasons->label, facts_value(facts, FACT_clock_mhz), facts_value(facts, FACT_clock_most_mhz));
 	text_string(&finding->remedy, (uint64_t)reasons->value == MACHINE_POWER_CAP
 					      ? "It drew all the power that it may: usual under large products of matrices, else see "
 						"nvidia-smi -q -d POWER whether the limit was set below the device's default."
@@ -197,11 +205,10 @@ void rule_device_shared(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, facts_value(facts, FACT_device_shared_percent));
 	text_format(&finding->title,
-		    "In %.0f %% of the step time processes that this run does not know held device %s, too: a device does the work of one "
-		    "at a time.",
-		    finding->measured, facts->facts[FACT_device_shared_percent].label);
+		    "In %.0f %% of the %s time device %s was used by more processes than this run is known to have there.",
+		    finding->measured, rule_unit_word(facts), facts->facts[FACT_device_shared_percent].label);
 	text_string(&finding->remedy,
 		    "See who they are (-t device_usage, column users; nvidia-smi), and take a device of your own (CUDA_VISIBLE_DEVICES). "
-		    "They may have rested: then they cost memory alone.");
+		    "They may have rested, which costs memory alone, or be children of the run of which there is no log.");
 	finding_prove(finding, facts, FACT_device_shared_percent);
 }

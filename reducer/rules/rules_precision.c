@@ -43,7 +43,7 @@ void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
 	text_format(&finding->title, "%.1f %% of the %s time goes to compiling", share, rule_unit_word(facts));
 	if (has_versions(facts, finding)) {
 		enum fact_id most = most_versions(facts);
-		text_format(&finding->title, ", with %.0f versions of %s.", facts_value(facts, most), facts->facts[most].label);
+		text_format(&finding->title, "; of %s there are %.0f versions in all.", facts->facts[most].label, facts_value(facts, most));
 		text_string(&finding->remedy, versions_remedy(facts));
 		finding_prove(finding, facts, most);
 	} else {

@@ -69,6 +69,20 @@ static struct spent spent_in(const struct use_rows *use, uint32_t device, int64_
 	return spent;
 }
 
+/* Rounded; of counters that no device has what an integer holds. */
+static int64_t whole(double value)
+{
+	return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
+}
+
+static bool is_used(const struct process *process, uint32_t device)
+{
+	for (size_t q = 0; process->gpu && q < process->gpu->queue_count; q++)
+		if (process->gpu->queues[q].device == device)
+			return true;
+	return false;
+}
+
 /* How many judged steps of a process lie between two moments. */
 static double steps_between(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns)
 {
@@ -96,8 +110,8 @@ static void put_steps(struct table *table, const struct request *request, const 
 	double steps = spent.readings > 1 ? steps_between(rows, process, spent.from_ns, spent.to_ns) : 0;
 	if (steps > 0) {
 		table_real(table, STEPS, steps);
-		table_integer(table, STEP_ENERGY, (int64_t)((double)(spent.to - spent.from) / steps + 0.5));
-	} else {
+		table_integer(table, STEP_ENERGY, whole((double)(spent.to - spent.from) / steps));
+	} else if (is_used(&request->run->processes[process], device)) {
 		table_note(table, NOTE_MISSING,
 			   "Process %s: too few readings of device %u lie within its steps to say what one of them costs.",
 			   request->run->processes[process].called, device);
@@ -130,7 +144,7 @@ static void put_device(struct table *table, const struct request *request, const
 	if (spent.readings > 1 && spent.to_ns > spent.from_ns) {
 		table_integer(table, LENGTH, spent.to_ns - spent.from_ns);
 		table_integer(table, ENERGY, (int64_t)(spent.to - spent.from));
-		table_integer(table, WATTS, (int64_t)((double)(spent.to - spent.from) * 1e9 / (double)(spent.to_ns - spent.from_ns) + 0.5));
+		table_integer(table, WATTS, whole((double)(spent.to - spent.from) * 1e9 / (double)(spent.to_ns - spent.from_ns)));
 	} else {
 		table_note(table, NOTE_MISSING, "Process %s: device %u has no counter of energy, or it was read once.", process->called,
 			   device->number);

@@ -51,6 +51,11 @@ void machine_put_reasons(struct text *words, uint64_t bits)
 		text_format(words, "%s0x%" PRIx64, between, bits);
 }
 
+void machine_put_processors(struct text *words, double processors)
+{
+	text_format(words, "%.3g processor%s", processors, processors == 1 ? "" : "s");
+}
+
 /* A stretch of the time of a process. */
 struct stretch {
 	const struct process *process;
@@ -119,6 +124,7 @@ struct machine_kept machine_kept_from(const struct process *process, int64_t fro
 	kept.is_groups_stall = kept.memory_stall >= 0;
 	if (!kept.is_groups_stall)
 		kept.memory_stall = share(&stretch, USE_host_memory_stall);
+	kept.memory_stall = fmin(kept.memory_stall, 1);
 	return kept;
 }
 
@@ -197,7 +203,8 @@ static bool find_device(struct machine_device *found, const struct run *run, con
 			clock_ns += ns;
 		}
 		if (!use_value(use, sample, USE_throttle_reasons, &bits) || !use_value(use, sample, USE_sm_clock, &now) ||
-		    !use_value(use, sample, USE_sm_clock_max, &most) || !(bits & LOWERED) || (double)now > CLOCK_LOW * (double)most)
+		    !use_value(use, sample, USE_sm_clock_max, &most) || !(bits & LOWERED) || !most ||
+		    (double)now > CLOCK_LOW * (double)most)
 			continue;
 		lowered += ns;
 		clock += ns * (double)now;
@@ -250,14 +257,10 @@ static bool has_grown(double before, double now)
 
 static void say_clocks(struct text *text, const struct machine_device *before, const struct machine_device *now)
 {
-	text_format(text, " Meanwhile device %" PRIu32 " ran at %.0f MHz, before at %.0f", now->device, now->clock_mean,
+	text_format(text, " Meanwhile device %" PRIu32 " ran at %.0f MHz, before at %.0f (", now->device, now->clock_mean,
 		    before->clock_mean);
-	if (now->reasons) {
-		text_string(text, " (");
-		machine_put_reasons(text, now->reasons);
-		text_char(text, ')');
-	}
-	text_char(text, '.');
+	machine_put_reasons(text, now->reasons);
+	text_string(text, ").");
 }
 
 void machine_say_since(struct text *text, const struct run *run, size_t process, struct machine_stretch before,
@@ -271,19 +274,20 @@ void machine_say_since(struct text *text, const struct run *run, size_t process,
 
 	for (size_t i = 0; i < later_count; i++)
 		for (size_t k = 0; k < earlier_count; k++)
-			if (earlier[k].device == later[i].device && later[i].clock_mean > 0 &&
+			if (earlier[k].device == later[i].device && later[i].reasons && later[i].clock_mean > 0 &&
 			    later[i].clock_mean <= SLOWER * earlier[k].clock_mean)
 				say_clocks(text, &earlier[k], &later[i]);
-	if (kept[0].limited >= 0 && has_grown(kept[0].limited, kept[1].limited))
-		text_format(text,
-			    " Meanwhile the control group had used up its limit, %.3g processors, in %.0f %% of the periods, before in "
-			    "%.0f %%.",
-			    kept[1].processors, 100 * kept[1].limited, 100 * kept[0].limited);
+	if (kept[0].limited >= 0 && has_grown(kept[0].limited, kept[1].limited)) {
+		text_string(text, " Meanwhile the control group had used up its limit, ");
+		machine_put_processors(text, kept[1].processors);
+		text_format(text, ", in %.0f %% of the periods, before in %.0f %%.", 100 * kept[1].limited, 100 * kept[0].limited);
+	}
 	if (kept[0].memory_stall >= 0 && has_grown(kept[0].memory_stall, kept[1].memory_stall))
 		text_format(text, " Meanwhile some task waited for memory %.0f %% of the time, before %.0f %%.",
 			    100 * kept[1].memory_stall, 100 * kept[0].memory_stall);
 	if (kept[0].stolen >= 0 && has_grown(kept[0].stolen, kept[1].stolen))
 		text_format(text,
-			    " Meanwhile other virtual machines had %.0f %% of the time that was wanted of processors, before %.0f %%.",
+			    " Meanwhile %.0f %% of the time that was wanted of processors was not given to this virtual machine, before "
+			    "%.0f %%.",
 			    100 * kept[1].stolen, 100 * kept[0].stolen);
 }

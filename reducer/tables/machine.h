@@ -46,6 +46,9 @@ struct machine_stretch {
 void machine_say_since(struct text *text, const struct run *run, size_t process, struct machine_stretch before,
 		       struct machine_stretch now);
 
+/* "1 processor", "0.5 processors". */
+void machine_put_processors(struct text *words, double processors);
+
 /* Bit of nvmlClocksEventReasons: the device drew as much power as it may. */
 #define MACHINE_POWER_CAP 0x4
 

@@ -509,8 +509,9 @@ void python_looks_say_computing(struct text *sentence, const struct request *req
 	if (first != SIZE_MAX) {
 		const struct look_sums *own = &looks.list[first].own;
 		double waited = (double)own->time_ns, all = (double)looks.all.cpu_ns, part = (double)looks.list[most].own.cpu_ns;
-		if (100 * waited >= least * (double)python_looks_whole(&looks) && (double)own->cpu_ns <= RESTS_MOST * waited &&
-		    all >= ASIDE_FROM * (double)python_looks_whole(&looks) && 100 * part >= least * all) {
+		if (most != first && 100 * waited >= least * (double)python_looks_whole(&looks) &&
+		    (double)own->cpu_ns <= RESTS_MOST * waited && all >= ASIDE_FROM * (double)python_looks_whole(&looks) &&
+		    100 * part >= least * all) {
 			struct text place = {0};
 			python_looks_place(&place, &looks, most);
 			text_format(sentence,

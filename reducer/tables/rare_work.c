@@ -44,6 +44,7 @@ static const struct table_column columns[] = {
 #define COMPILING "compiling"
 #define LINE_LOOKS 5	/* in a step, from which on a line is known to have it */
 #define LINE_LEAST 0.5	/* of a long step, and as much more than what has a name */
+#define LINE_STEPS 2	/* long ones that a line must be in: one that each step passes in no time may be held up once */
 #define LINE_USUAL 0.1	/* of a line's time may lie in usual steps */
 
 /* What was told under one name. */
@@ -324,9 +325,13 @@ static void claim_for_line(struct rare *rare, const struct rare_lines *lines, si
 	const struct python_line_name *line = &lines->lines.list[lines->list[first].line];
 	struct name name = {0};
 	struct text text = {0};
-	bool has_any = false;
+	size_t steps = 0;
 
 	if (!is_rare_line(rare, &lines->list[first], end - first, &name))
+		return;
+	for (size_t i = first; i < end; i++)
+		steps += has_step(lines, rare, &lines->list[i]);
+	if (steps < LINE_STEPS)
 		return;
 	for (size_t i = first; i < end; i++) {
 		struct step_time *step = &rare->times[lines->list[i].step];
@@ -334,12 +339,9 @@ static void claim_for_line(struct rare *rare, const struct rare_lines *lines, si
 			continue;
 		step->rare_ns = lines->list[i].ns < step->ns ? lines->list[i].ns : step->ns;
 		step->name = rare->count;
-		has_any = true;
 	}
-	if (!has_any)
-		return;
 	python_line_place(&text, line);
-	text_format(&text, " (%s)", line->function);
+	text_format(&text, " (%s), by looks at Python code", line->function);
 	name.line = base_copy(text.bytes, text.length);
 	text_free(&text);
 	rare->names = base_grow(rare->names, &rare->room, rare->count + 1, sizeof(*rare->names));

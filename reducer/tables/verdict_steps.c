@@ -59,8 +59,9 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 		text_format(sentence, " (by the readings around these %.2f s, %.2f s apart)", busy->stretch_ns / 1e9,
 			    busy->between_ns / 1e9);
 	if (busy->kept.processors > 0 && busy->kept.limited >= BUSY_LIMITED * busy->share) {
-		text_format(sentence, ": the control group had used up its limit, %.3g processors, in %.0f %% of the periods.",
-			    busy->kept.processors, 100 * busy->kept.limited);
+		text_string(sentence, ": the control group had used up its limit, ");
+		machine_put_processors(sentence, busy->kept.processors);
+		text_format(sentence, ", in %.0f %% of the periods.", 100 * busy->kept.limited);
 		return;
 	}
 	text_format(sentence, ": %s had them.",
@@ -69,24 +70,27 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 								     : "other work, or other threads of this run,");
 }
 
-static void say_device(struct text *sentence, const struct machine_device *device)
+/* who: " of process 12" where several processes take steps, each of which may have a device 0; else "". */
+static void say_device(struct text *sentence, const struct machine_device *device, const char *who)
 {
 	if (device->lost >= LOST_FROM) {
-		text_format(sentence, " Device %" PRIu32 " ran at %.0f of at most %.0f MHz in %.0f %% of the time: ", device->device,
-			    device->clock, device->clock_most, 100 * device->lowered);
+		text_format(sentence, " Device %" PRIu32 "%s ran at %.0f of at most %.0f MHz in %.0f %% of the time: ", device->device,
+			    who, device->clock, device->clock_most, 100 * device->lowered);
 		machine_put_reasons(sentence, device->reasons);
 		text_string(sentence, " (-t device_usage).");
 	}
 	if (device->shared >= SHARED_FROM)
 		text_format(sentence,
-			    " Processes that this run does not know held device %" PRIu32
-			    ", too, for %.0f %% of the time (-t device_usage).",
-			    device->device, 100 * device->shared);
+			    " For %.0f %% of the time device %" PRIu32 "%s was used by more processes than this run is known to have there "
+			    "(-t device_usage).",
+			    100 * device->shared, device->device, who);
 }
 
 void verdict_say_machine(struct text *sentence, const struct step_rows *rows, const struct request *request)
 {
 	struct machine_device devices[MACHINE_DEVICES], lost = {0}, shared = {0};
+	size_t loser = 0, sharer = 0;
+	struct text who = {0};
 	double stolen = 0;
 	int64_t from, to;
 
@@ -96,15 +100,23 @@ void verdict_say_machine(struct text *sentence, const struct step_rows *rows, co
 			continue;
 		stolen = fmax(stolen, machine_kept_from(&request->run->processes[process], from, to).stolen);
 		for (size_t d = machine_devices(devices, request->run, process, from, to); d-- > 0;) {
+			loser = devices[d].lost > lost.lost ? process : loser;
 			lost = devices[d].lost > lost.lost ? devices[d] : lost;
+			sharer = devices[d].shared > shared.shared ? process : sharer;
 			shared = devices[d].shared > shared.shared ? devices[d] : shared;
 		}
 	}
 	lost.shared = shared.lost = 0;
-	say_device(sentence, &lost);
-	say_device(sentence, &shared);
+	if (rows->processes > 1)
+		text_format(&who, " of process %s", request->run->processes[loser].called);
+	say_device(sentence, &lost, who.length ? who.bytes : "");
+	text_clear(&who);
+	if (rows->processes > 1)
+		text_format(&who, " of process %s", request->run->processes[sharer].called);
+	say_device(sentence, &shared, who.length ? who.bytes : "");
+	text_free(&who);
 	if (stolen >= STOLEN_FROM)
-		text_format(sentence, " Of the time that this virtual machine wanted processors others had them for %.0f %% (steal).",
+		text_format(sentence, " Of the time that this virtual machine wanted processors it did not get them for %.0f %% (steal).",
 			    100 * stolen);
 }
 

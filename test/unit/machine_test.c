@@ -189,7 +189,7 @@ static void what_came_with_slower_steps(void **state)
 		readings.values[2 * READINGS + i].value = 7 + i - 5;
 	machine_say_since(&text, &run, 0, before, now);
 	assert_string_equal(text.bytes,
-			    " Meanwhile the control group had used up its limit, 1 processors, in 100 % of the periods, before in 0 %.");
+			    " Meanwhile the control group had used up its limit, 1 processor, in 100 % of the periods, before in 0 %.");
 	text_free(&text);
 	text = (struct text){0};
 	machine_say_since(&text, &run, 0, before, before);

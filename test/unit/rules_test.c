@@ -53,7 +53,14 @@ static const struct scenario scenarios[] = {
 	 NULL},
 	{"busy_machine", 0.0999 * SECOND, {{FACT_step_delay_ns, 0.1 * SECOND}, {FACT_kernel_count, 0}, END}, NULL},
 	{"garbage_collection", 4.99, {{FACT_collecting_percent, 5}, {FACT_collecting_ns, 0.05 * SECOND}, END}, NULL},
-	{"processor_limit", 9.9, {{FACT_limited_percent, 10}, {FACT_limit_processors, 2}, {FACT_step_delay_ns, 0.05 * SECOND}, END}, NULL},
+	{"processor_limit",
+	 9.9,
+	 {{FACT_limited_percent, 10},
+	  {FACT_limit_processors, 2},
+	  {FACT_step_delay_ns, 0.05 * SECOND},
+	  {FACT_split_compute, 0.95 * SECOND},
+	  END},
+	 NULL},
 	{"stolen_processors", 9.9, {{FACT_stolen_percent, 10}, END}, NULL},
 	{"memory_stall", 9.9, {{FACT_memory_stall_percent, 10}, END}, NULL},
 	{"clocks_lowered", 14.9, {{FACT_clock_lost_percent, 15}, {FACT_clock_reasons, 32}, END}, NULL},
@@ -272,6 +279,7 @@ static void test_excuses(void **state)
 		{"delayed_launches", {FACT_split_other, 0.01 * SECOND}},
 		{"busy_machine", {FACT_kernel_count, 1000}},
 		{"processor_limit", {FACT_step_delay_ns, 0.049 * SECOND}},
+		{"processor_limit", {FACT_split_compute, 0.96 * SECOND}},
 		{"eager_ops", {FACT_whole_ns, 1.1 * SECOND}},
 		{"low_flops", {FACT_split_compute, 0.49 * SECOND}},
 		{"unexplained_idle", {FACT_split_launch, 0.03 * SECOND}},
@@ -326,7 +334,8 @@ static void test_compiling_is_told_once(void **state)
 			findings = findings_from(&facts, NULL);
 			names_of(findings, names);
 			assert_string_equal(names, other ? "rare_work compile_bound" : "compile_bound");
-			assert_non_null(strstr(finding_of(findings, "compile_bound")->title.bytes, "compiling, with 56 versions of f."));
+			assert_non_null(strstr(finding_of(findings, "compile_bound")->title.bytes,
+					       "compiling; of f there are 56 versions in all."));
 			assert_non_null(strstr(finding_of(findings, "compile_bound")->remedy.bytes, kinds[i].remedy));
 			assert_int_equal(finding_of(findings, "retraced_function")->state, RULE_EXCUSED);
 			findings_free(findings);
@@ -353,8 +362,8 @@ static void test_waits_behind_each_launch(void **state)
 		findings = findings_from(&facts, NULL);
 		finding = finding_of(findings, "unexplained_idle");
 		assert_int_equal(finding->state, RULE_FIRED);
-		assert_int_equal(strstr(finding->title.bytes, "waits for it 16 times, 1 ms in all.") != NULL, kinds[i].is_named);
-		assert_int_equal(strstr(finding->remedy.bytes, "Behind each wait") != NULL, kinds[i].is_named);
+		assert_int_equal(strstr(finding->title.bytes, "waits for it 16 times, 1.00 ms in all.") != NULL, kinds[i].is_named);
+		assert_int_equal(strstr(finding->remedy.bytes, "Behind such a wait") != NULL, kinds[i].is_named);
 		findings_free(findings);
 	}
 }

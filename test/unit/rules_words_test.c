@@ -115,6 +115,7 @@ static void test_a_limit_is_no_busy_machine(void **state)
 	facts_set(&facts, FACT_kernel_count, 0);
 	facts_set(&facts, FACT_step_delay_ns, 0.6 * SECOND);
 	facts_set(&facts, FACT_limit_processors, 1.5);
+	facts_set(&facts, FACT_split_compute, 0);
 	for (int i = 0; i < 2; i++) {
 		facts_set(&facts, FACT_limited_percent, i ? 30 : 29.9); /* half of the wait */
 		findings = findings_from(&facts, NULL);
