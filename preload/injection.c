@@ -147,11 +147,12 @@ static void start_driver(int has_served)
 	static struct tfp_cuda_slot of_start, of_count;
 	int (*start)(unsigned) = NULL, (*count)(int *) = NULL, works;
 
-	void *driver = has_served ? NULL : tfp_loader_open("libcuda.so.1", RTLD_LAZY);
 	if (has_served) {
 		start = (int (*)(unsigned))tfp_cuda_driver(&of_start, "cuInit");
 		count = (int (*)(int *))tfp_cuda_driver(&of_count, "cuDeviceGetCount");
-	} else if (driver) {
+	}
+	void *driver = start ? NULL : tfp_loader_open("libcuda.so.1", RTLD_LAZY);
+	if (driver) {
 		start = (int (*)(unsigned))tfp_loader_symbol(driver, "cuInit");
 		count = (int (*)(int *))tfp_loader_symbol(driver, "cuDeviceGetCount");
 	}
