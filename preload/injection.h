@@ -3,7 +3,8 @@
  * How the CUDA driver and NVTX come to know of us, and when CUPTI may be entered.
  *
  *   road (a): cuInit -> CUDA_INJECTION64_PATH -> InitializeInjection
- *   road (b): a hooked call that starts CUDA anyway, where nobody came by (a): our own cuInit with a device behind it
+ *   road (b): our own cuInit with a device behind it: where (a) was offered and nobody came, once a call that needs the driver came back
+ *             without an error; where it could not be offered, before the first hooked call that starts CUDA anyway
  *
  * Rule: CUPTI is never touched before the driver is seen to work, and libcuda is opened only by a call that is about to.
  */

@@ -103,6 +103,14 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 	finding_gain(finding, facts, delay, "the thread always runs at once");
 }
 
+/* What shares of readings are of: "step time", or where nothing repeats "time". */
+static void put_time(struct text *text, const struct rule_facts *facts)
+{
+	if (facts_known(facts, FACT_whole_ns))
+		text_format(text, "%s ", rule_unit_word(facts));
+	text_string(text, "time");
+}
+
 /* Time of the steps in which devices do not compute: what the host's speed decides. */
 static double host_time(const struct rule_facts *facts)
 {
@@ -162,10 +170,11 @@ void rule_memory_stall(const struct rule_facts *facts, struct finding *finding)
 			   "the kernel tells nothing of waiting for memory (PSI), or " NO_READING))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_memory_stall_percent));
+	text_format(&finding->title, "For %.1f %% of the ", finding->measured);
+	put_time(&finding->title, facts);
 	text_format(&finding->title,
-		    "For %.1f %% of the %s time some task of the %s waited for memory: pages were read back from swap or files, or "
-		    "others had to be given up first.",
-		    finding->measured, rule_unit_word(facts), whose[0] ? whose : "machine");
+		    " some task of the %s waited for memory: pages were read back from swap or files, or others had to be given up first.",
+		    whose[0] ? whose : "machine");
 	text_string(&finding->remedy,
 		    "More memory (the control group's limit counts cached files, too), fewer loader workers, smaller buffers of shuffle, "
 		    "prefetch and cache: -t memory.peak and memory.sites tell what the program holds, -t host_usage how near the limit "
@@ -182,10 +191,11 @@ void rule_clocks_lowered(const struct rule_facts *facts, struct finding *finding
 			   "too few readings of a device's clocks lie in the steps"))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_clock_lost_percent));
-	text_format(&finding->title,
-		    "In %.0f %% of the %s time the clocks of device %s were lowered (%s): %.0f of at most %.0f MHz, on average.",
-		    facts_value(facts, FACT_clock_lowered_percent), rule_unit_word(facts), facts->facts[FACT_clock_lost_percent].label,
-		    reasons->label, facts_value(facts, FACT_clock_mhz), facts_value(facts, FACT_clock_most_mhz));
+	text_format(&finding->title, "In %.0f %% of the ", facts_value(facts, FACT_clock_lowered_percent));
+	put_time(&finding->title, facts);
+	text_format(&finding->title, " the clocks of device %s were lowered (%s): %.0f of at most %.0f MHz, on average.",
+		    facts->facts[FACT_clock_lost_percent].label, reasons->label, facts_value(facts, FACT_clock_mhz),
+		    facts_value(facts, FACT_clock_most_mhz));
 	text_string(&finding->remedy, (uint64_t)reasons->value == MACHINE_POWER_CAP
 					      ? "It drew all the power that it may: usual under large products of matrices, else see "
 						"nvidia-smi -q -d POWER whether the limit was set below the device's default."
@@ -204,9 +214,10 @@ void rule_device_shared(const struct rule_facts *facts, struct finding *finding)
 			   "too few readings of who used a device lie in the steps"))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_device_shared_percent));
-	text_format(&finding->title,
-		    "In %.0f %% of the %s time device %s was used by more processes than this run is known to have there.",
-		    finding->measured, rule_unit_word(facts), facts->facts[FACT_device_shared_percent].label);
+	text_format(&finding->title, "In %.0f %% of the ", finding->measured);
+	put_time(&finding->title, facts);
+	text_format(&finding->title, " device %s was used by more processes than this run is known to have there.",
+		    facts->facts[FACT_device_shared_percent].label);
 	text_string(&finding->remedy,
 		    "See who they are (-t device_usage, column users; nvidia-smi), and take a device of your own (CUDA_VISIBLE_DEVICES). "
 		    "They may have rested, which costs memory alone, or be children of the run of which there is no log.");

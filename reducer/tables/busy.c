@@ -43,25 +43,9 @@ static double value_at(const struct points *points, int64_t moment, bool is_star
 /* Judged steps of a process, in order. */
 struct stretch {
 	const struct step_rows *rows;
-	size_t first, end; /* those of the process among all rows */
+	size_t process;
 	int64_t from, to;
 };
-
-/* How many of the steps lie between two moments, cut ones by their part. */
-static double steps_between(const struct stretch *stretch, int64_t from, int64_t to)
-{
-	double steps = 0;
-
-	for (size_t i = stretch->first; i < stretch->end; i++) {
-		const struct step_row *row = stretch->rows->items[i];
-		int64_t start = row->start_ns, end = start + (int64_t)row->total_ns;
-		bool is_whole = step_rows_judges(stretch->rows, i) || (row->is_unrecorded && !row->unit.is_cut);
-		if (!is_whole || start >= to || end <= from || end == start)
-			continue; /* those outside of windows used processors, too, and how long they took is known */
-		steps += (double)((end < to ? end : to) - (start > from ? start : from)) / (double)(end - start);
-	}
-	return steps;
-}
 
 /* Between the first and the last reading inside. */
 static struct busy_sum sum_inside(const struct points *points, const struct stretch *stretch)
@@ -78,7 +62,7 @@ static struct busy_sum sum_inside(const struct points *points, const struct stre
 	if (!first || (double)(last->time_ns - first->time_ns) < INSIDE_LEAST * (double)(stretch->to - stretch->from))
 		return (struct busy_sum){0};
 	return (struct busy_sum){(double)(last->time_ns - first->time_ns), last->value - first->value,
-				 steps_between(stretch, first->time_ns, last->time_ns)};
+				 step_rows_between(stretch->rows, stretch->process, first->time_ns, last->time_ns)};
 }
 
 static struct busy_sum sum_of(const struct points *points, const struct stretch *stretch)
@@ -89,7 +73,7 @@ static struct busy_sum sum_of(const struct points *points, const struct stretch 
 	if (before < 0 || after < before || outside > GUESS_MOST * (double)(stretch->to - stretch->from))
 		return sum_inside(points, stretch);
 	return (struct busy_sum){(double)(stretch->to - stretch->from), after - before,
-				 steps_between(stretch, stretch->from, stretch->to)};
+				 step_rows_between(stretch->rows, stretch->process, stretch->from, stretch->to)};
 }
 
 /* Between the readings around the steps, or the nearest that there are, *between; negative = not known. */
@@ -154,8 +138,7 @@ static const struct thread *first_thread(const struct process *process)
 
 static void add_process(struct busy *busy, const struct stretch *stretch, const struct run *run, uint32_t serial, bool is_first)
 {
-	size_t index = stretch->rows->items[stretch->first]->process;
-	const struct process *process = &run->processes[index];
+	const struct process *process = &run->processes[stretch->process];
 	const struct thread *marks = process_thread(process, serial);
 	struct points cpu = {0}, delay = {0};
 	struct stretch between = {0};
@@ -170,11 +153,11 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	if (share > busy->share) {
 		struct busy_machine machine;
 		busy->share = share;
-		busy->process = index;
+		busy->process = stretch->process;
 		busy->stretch_ns = (double)(stretch->to - stretch->from);
 		busy->between_ns = (double)(between.to - between.from);
 		busy->kept = machine_kept_from(process, between.from, between.to);
-		busy->own = busy_machine_find(&machine, run, index, between.from, between.to) && machine.all_ns > 0
+		busy->own = busy_machine_find(&machine, run, stretch->process, between.from, between.to) && machine.all_ns > 0
 				    ? machine.own_ns / machine.all_ns
 				    : -1;
 	}
@@ -182,27 +165,24 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	free(delay.items);
 }
 
+/* Of the rows from `first` on the first judged one's thread. */
+static uint32_t first_judged(const struct step_rows *rows, size_t first)
+{
+	while (!step_rows_judges(rows, first))
+		first++;
+	return rows->items[first]->unit.thread;
+}
+
 struct busy busy_find(const struct step_rows *rows, const struct request *request)
 {
 	struct busy busy = {.share = -1};
 	bool is_first = true;
 
-	for (size_t i = 0; i < rows->count;) {
-		struct stretch stretch = {.rows = rows, .first = i, .from = INT64_MAX, .to = INT64_MIN};
-		size_t process = rows->items[i]->process, judged = SIZE_MAX;
-		for (; i < rows->count && rows->items[i]->process == process; i++) {
-			const struct step_row *row = rows->items[i];
-			if (!step_rows_judges(rows, i))
-				continue;
-			judged = judged == SIZE_MAX ? i : judged;
-			stretch.from = row->start_ns < stretch.from ? row->start_ns : stretch.from;
-			stretch.to = row->start_ns + (int64_t)row->total_ns > stretch.to ? row->start_ns + (int64_t)row->total_ns
-											 : stretch.to;
-		}
-		stretch.end = i;
-		if (judged == SIZE_MAX)
+	for (size_t i = 0, end; i < rows->count; i = end) {
+		struct stretch stretch = {.rows = rows, .process = rows->items[i]->process};
+		if (!step_rows_ran(rows, stretch.process, &end, &stretch.from, &stretch.to))
 			continue;
-		add_process(&busy, &stretch, request->run, rows->items[judged]->unit.thread, is_first);
+		add_process(&busy, &stretch, request->run, first_judged(rows, i), is_first);
 		is_first = false;
 	}
 	return busy;

@@ -25,7 +25,7 @@ static const struct table_column columns[] = {
 	[POWER] = {"peak_power", "peak", TABLE_INTEGER, UNIT_MILLIWATTS, 0, "the most that a reading of its power told"},
 	[LIMIT] = {"power_limit", "limit", TABLE_INTEGER, UNIT_MILLIWATTS, 1, "that may be drawn, as last read"},
 	[STEPS] = {"steps", "steps", TABLE_REAL, UNIT_NONE, 1,
-		   "judged ones between the first and the last reading within them, cut ones by their part"},
+		   "between the first and the last reading within the judged ones, those outside of windows, too; cut ones by their part"},
 	[STEP_ENERGY] = {"step_energy", "a step", TABLE_INTEGER, UNIT_MILLIJOULES, 0, "spent between these two readings, by steps"},
 	[LOWERED] = {"lowered", "lowered", TABLE_REAL, UNIT_RATIO, 0,
 		     "of the time of the steps, its clocks were lowered by a limit of power or heat, or by its hardware"},
@@ -83,55 +83,61 @@ static bool is_used(const struct process *process, uint32_t device)
 	return false;
 }
 
-/* How many judged steps of a process lie between two moments. */
-static double steps_between(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns)
+/* A process, and what of its devices was kept back while its judged steps ran. */
+struct reader {
+	const struct process *process;
+	size_t index;
+	bool has_steps;
+	int64_t from_ns, to_ns; /* of these */
+	struct machine_device kept[MACHINE_DEVICES];
+	size_t kept_count;
+};
+
+static struct reader reader_of(const struct request *request, const struct step_rows *rows, size_t index)
 {
-	double steps = 0;
+	struct reader reader = {.process = &request->run->processes[index], .index = index};
 	size_t end;
 
-	for (size_t i = step_rows_of(rows, process, &end); i < end; i++) {
-		int64_t start = rows->items[i]->start_ns, stop = start + (int64_t)rows->items[i]->total_ns;
-		int64_t from = start > from_ns ? start : from_ns, to = stop < to_ns ? stop : to_ns;
-		if (step_rows_judges(rows, i) && to > from)
-			steps += (double)(to - from) / (double)(stop - start);
-	}
-	return steps;
+	reader.has_steps = rows->kind != UNIT_WHOLE && step_rows_ran(rows, index, &end, &reader.from_ns, &reader.to_ns);
+	if (reader.has_steps)
+		reader.kept_count = machine_devices(reader.kept, request->run, index, reader.from_ns, reader.to_ns);
+	return reader;
 }
 
-static void put_steps(struct table *table, const struct request *request, const struct step_rows *rows, size_t process, uint32_t device)
+static void put_kept(struct table *table, const struct machine_device *kept)
 {
-	struct machine_device held[MACHINE_DEVICES];
-	int64_t from, to;
-	size_t end;
+	struct text words = {0};
 
-	if (rows->kind == UNIT_WHOLE || !step_rows_ran(rows, process, &end, &from, &to))
-		return;
-	struct spent spent = spent_in(&request->run->processes[process].use, device, from, to);
-	double steps = spent.readings > 1 ? steps_between(rows, process, spent.from_ns, spent.to_ns) : 0;
+	table_real(table, LOWERED, kept->lowered);
+	machine_put_reasons(&words, kept->reasons);
+	if (words.length)
+		table_text(table, REASONS, words.bytes, words.length);
+	text_free(&words);
+}
+
+static void put_steps(struct table *table, const struct step_rows *rows, const struct reader *reader, uint32_t device)
+{
+	struct spent spent = spent_in(&reader->process->use, device, reader->from_ns, reader->to_ns);
+	bool is_known = spent.readings > 1 && !reader->process->unseen_count; /* else nobody knows how many steps there were */
+	double steps = is_known ? step_rows_between(rows, reader->index, spent.from_ns, spent.to_ns) : 0;
+
 	if (steps > 0) {
 		table_real(table, STEPS, steps);
 		table_integer(table, STEP_ENERGY, whole((double)(spent.to - spent.from) / steps));
-	} else if (is_used(&request->run->processes[process], device)) {
+	} else if (is_used(reader->process, device)) {
 		table_note(table, NOTE_MISSING,
 			   "Process %s: too few readings of device %u lie within its steps to say what one of them costs.",
-			   request->run->processes[process].called, device);
+			   reader->process->called, device);
 	}
-	for (size_t i = machine_devices(held, request->run, process, from, to); i-- > 0;) {
-		struct text words = {0};
-		if (held[i].device != device)
-			continue;
-		table_real(table, LOWERED, held[i].lowered);
-		machine_put_reasons(&words, held[i].reasons);
-		if (words.length)
-			table_text(table, REASONS, words.bytes, words.length);
-		text_free(&words);
-	}
+	for (size_t i = 0; i < reader->kept_count; i++)
+		if (reader->kept[i].device == device)
+			put_kept(table, &reader->kept[i]);
 }
 
-static void put_device(struct table *table, const struct request *request, const struct step_rows *rows, size_t index,
+static void put_device(struct table *table, const struct request *request, const struct step_rows *rows, const struct reader *reader,
 		       const struct nvml_device *device)
 {
-	const struct process *process = &request->run->processes[index];
+	const struct process *process = reader->process;
 	struct spent spent = spent_in(&process->use, device->number, request->from_ns, request->to_ns);
 
 	if (spent.readings < 2 && !spent.peak)
@@ -153,7 +159,8 @@ static void put_device(struct table *table, const struct request *request, const
 		table_integer(table, POWER, (int64_t)spent.peak);
 	if (spent.limit)
 		table_integer(table, LIMIT, (int64_t)spent.limit);
-	put_steps(table, request, rows, index, device->number);
+	if (reader->has_steps)
+		put_steps(table, rows, reader, device->number);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -163,8 +170,11 @@ static void fill(struct table *table, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
-		for (size_t d = 0; request_wants_process(request, process) && d < process->use.device_count; d++)
-			put_device(table, request, &rows, p, &process->use.devices[d]);
+		if (!process->use.device_count || !request_wants_process(request, process))
+			continue;
+		struct reader reader = reader_of(request, &rows, p);
+		for (size_t d = 0; d < process->use.device_count; d++)
+			put_device(table, request, &rows, &reader, &process->use.devices[d]);
 	}
 	if (table->row_count)
 		table_note(table, NOTE_INFO,

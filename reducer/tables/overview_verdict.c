@@ -194,23 +194,18 @@ static double host_bound_of(const struct judged *judged, const struct step_rows 
 static double busy_processors(const struct step_rows *rows, const struct request *request, size_t *of)
 {
 	const struct use_sample *first = NULL, *last = NULL;
-	int64_t from = INT64_MAX, to = INT64_MIN;
-	size_t process = SIZE_MAX;
 	const struct use_rows *use;
+	int64_t from, to;
+	size_t i = 0, end;
 
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct step_row *row = rows->items[i];
-		if (!step_rows_judges(rows, i) || (process != SIZE_MAX && row->process != process))
-			continue;
-		process = row->process;
-		from = row->start_ns < from ? row->start_ns : from;
-		to = row->start_ns + (int64_t)row->total_ns > to ? row->start_ns + (int64_t)row->total_ns : to;
-	}
-	*of = process;
-	if (process == SIZE_MAX)
+	*of = SIZE_MAX;
+	while (i < rows->count && !step_rows_judges(rows, i))
+		i++;
+	if (i == rows->count || !step_rows_ran(rows, rows->items[i]->process, &end, &from, &to))
 		return -1;
-	use = &request->run->processes[process].use;
-	for (size_t i = 0; i < use->count; i++) {
+	*of = rows->items[i]->process;
+	use = &request->run->processes[*of].use;
+	for (i = 0; i < use->count; i++) {
 		const struct use_sample *sample = &use->samples[i];
 		if (sample->of != USE_OF_PROCESS || !sample->has_use || sample->time_ns < from || sample->time_ns > to)
 			continue;

@@ -272,6 +272,22 @@ bool step_rows_ran(const struct step_rows *rows, size_t process, size_t *end, in
 	return *from_ns < *to_ns;
 }
 
+double step_rows_between(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns)
+{
+	double steps = 0;
+	size_t end;
+
+	for (size_t i = step_rows_of(rows, process, &end); i < end; i++) {
+		const struct step_row *row = rows->items[i];
+		int64_t start = row->start_ns, stop = start + (int64_t)row->total_ns;
+		bool is_whole = step_rows_judges(rows, i) || (row->is_unrecorded && !row->unit.is_cut);
+		if (!is_whole || start >= to_ns || stop <= from_ns || stop == start)
+			continue;
+		steps += (double)((stop < to_ns ? stop : to_ns) - (start > from_ns ? start : from_ns)) / (double)(stop - start);
+	}
+	return steps;
+}
+
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 {
 	return !row->is_unrecorded && (rows->is_cut_counted || !row->unit.is_cut);

@@ -53,6 +53,11 @@ void step_rows_free(struct step_rows *rows);
 size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end);
 /* Likewise, and from when to when its judged steps ran. False: it has none. */
 bool step_rows_ran(const struct step_rows *rows, size_t process, size_t *end, int64_t *from_ns, int64_t *to_ns);
+/*
+ * How many steps of a process lie between two moments, cut ones by their part: those that are judged, and those outside of windows, which
+ * use what there is as well, and of which it is known how long they took.
+ */
+double step_rows_between(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns);
 /* Why there is none to tell of: nobody marked any, or the filters choose none. Not a sentence's end. */
 void step_rows_say_none(struct text *text, const struct step_rows *rows);
 /* Does this row take part in sums and statistics? */

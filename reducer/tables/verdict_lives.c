@@ -80,8 +80,8 @@ static void say_allocations(struct text *sentence, const struct request *request
 
 	if (!most || all < ASKS_FROM || (double)all < ASKS_A_SECOND * cpu_s)
 		return;
-	text_format(sentence, " %s allocated %.*f million times, %.1f million times for each second of processor time", who,
-		    all < 10000000 ? 2 : 0, (double)all / 1e6, (double)all / cpu_s / 1e6);
+	text_format(sentence, " %s allocated %.2f million times, %.1f million times for each second of processor time", who,
+		    (double)all / 1e6, (double)all / cpu_s / 1e6);
 	if (2 * most->heap.allocations > all)
 		put_askers(sentence, request, most);
 	text_string(sentence, " (-t memory.sites).");
