@@ -3,6 +3,7 @@
 #include "collectors/python_time.h"
 
 #include "collectors/heap.h"
+#include "collectors/pace.h"
 #include "collectors/process.h"
 #include "collectors/python_held.h"
 #include "collectors/python_objects.h"
@@ -23,17 +24,8 @@
 #define WALKS 4             /* along a list of threads that ended under our feet */
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
-#define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
 #define PAUSE_NS 50000      /* for a thread whose processor ours has taken to go on */
 #define OFTEN 8             /* such a thread has used one part of the time in so many */
-#define SHARE 200           /* of a processor's time one part is meant to go into this */
-#define IDLE_AFTER_MS 1000  /* a thread that has not run for so long */
-#define IDLE_MS 50          /* is told of so often, others at each look: it may be another step by the time of the next one */
-#define CLOSED_MS 100       /* between two questions whether a window has opened */
-#define GAP_MS 2000         /* a longer time between two looks is nobody's: we were stopped, or the program forked; */
-#define GAP_TIMES 4         /* where looks are rarer, so many times what was planned */
-#define COST_LOOKS 8        /* what a look costs is the mean of about so many: else the place where they are dear had longer gaps */
-#define REST_AFTER_MS 1000  /* nothing has run for so long: looks are four times as rare */
 
 /* A thread of the interpreter. Times in ticks since origin. */
 struct watched {
@@ -54,10 +46,7 @@ struct tfp_python_watch {
 	uint32_t unlooked; /* threads for which there is no room */
 	uint32_t good, doubtful; /* stacks */
 	uint8_t collecting; /* in this round: as record python_time has it */
-	uint64_t random;
-	uint64_t ran;      /* ticks: when some thread last ran, */
-	uint64_t due, gap; /* the next look, and the longest time between two */
-	uint64_t cost_ns;  /* of a look */
+	struct tfp_pace pace;
 	uintptr_t last;  /* state on the list, when it was followed to its end; 0: it was not */
 	uintptr_t first; /* handle of the process's first thread; 0: unknown */
 	uint32_t state_bytes;
@@ -80,11 +69,6 @@ static const struct tfp_python_known *const known = &tfp_python_known;
 static void say(const char *state, const char *detail)
 {
 	tfp_fact_framework("python_time", state, detail);
-}
-
-static uint64_t ms_ticks(uint64_t ms)
-{
-	return tfp_state->second_ticks / 1000 * ms;
 }
 
 /*
@@ -296,7 +280,7 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 {
 	uint64_t now = tfp_now(), used = cpu - of->cpu;
 
-	if (now - of->looked > watch->gap) {
+	if (now - of->looked > watch->pace.gap) {
 		put_rest(self, of);
 		begin(watch, of);
 		return;
@@ -304,11 +288,11 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 	if (!used) {
 		of->looked = now;
 		of->collecting = watch->collecting;
-		if (now - of->ran < ms_ticks(IDLE_AFTER_MS) || now - of->told >= ms_ticks(IDLE_MS))
+		if (now - of->ran < tfp_pace_ticks(TFP_PACE_IDLE_AFTER_MS) || now - of->told >= tfp_pace_ticks(TFP_PACE_IDLE_MS))
 			put(self, of, of->stack, now, 0);
 		return;
 	}
-	watch->ran = of->ran = now;
+	watch->pace.ran = of->ran = now;
 	uint32_t stack = read_stack(watch, of->state);
 	int runs = is_running(of, cpu, now - of->looked);
 	if (stack != of->stack)
@@ -459,22 +443,6 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 		tfp_loss_add(self, TFP_LOSS_python_time, watch->unlooked, tfp_now());
 }
 
-/* In a share of a processor's time, drawn around the period. */
-static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t now, uint64_t cost_ns)
-{
-	watch->cost_ns = (watch->cost_ns * (COST_LOOKS - 1) + cost_ns + WAKE_NS) / COST_LOOKS;
-	watch->random = watch->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-	uint64_t least = watch->cost_ns * SHARE / 1000000, ms = period_ms / 2 + (watch->random >> 33) % (period_ms + 1);
-	if (now - watch->ran > ms_ticks(REST_AFTER_MS))
-		ms *= 4;
-	/* Drawn, too: no multiple of anything. */
-	ms = ms > least ? ms : least / 2 + (watch->random >> 33) % (least + 1);
-	ms = ms ? ms : 1;
-	watch->due = now + ms_ticks(ms);
-	watch->gap = ms_ticks(ms * GAP_TIMES > GAP_MS ? ms * GAP_TIMES : GAP_MS);
-	return (uint32_t)ms;
-}
-
 static uint32_t give_up(const char *why)
 {
 	say("absent", why);
@@ -489,7 +457,7 @@ static int follow_window(struct tfp_python_watch *watch, struct tfp_thread *self
 
 	if (watch->held ? is_open == watch->is_holding : !is_open) {
 		forget_all(watch, self);
-		watch->due = 0;
+		watch->pace.due = 0;
 	}
 	if (!watch->held)
 		return is_open;
@@ -512,16 +480,14 @@ static uint32_t task(struct tfp_thread *self)
 	tfp_look(self, &self->lanes[0]); /* of a host that calls nothing hooked for long the system's figures are read, too */
 	uint32_t edge_ms = tfp_window_look(self);
 	if (!follow_window(watch, self))
-		return edge_ms < CLOSED_MS ? edge_ms : CLOSED_MS;
-	if (now < watch->due) { /* a wake for somebody else: looks at such moments would favour what wakes */
-		uint32_t ms = (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
-		return edge_ms < ms ? edge_ms : ms;
-	}
+		return edge_ms < TFP_PACE_CLOSED_MS ? edge_ms : TFP_PACE_CLOSED_MS;
+	if (now < watch->pace.due)
+		return tfp_pace_wait(&watch->pace, now, edge_ms);
 	uint64_t before = tfp_clock_thread_ns(self->tid);
 	look_at_all(watch, self);
 	if (!watch->good && watch->doubtful >= DOUBTS)
 		return give_up("The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
-	uint32_t ms = next_ms(watch, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
+	uint32_t ms = tfp_pace_next(&watch->pace, period_ms, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
 	return edge_ms < ms ? edge_ms : ms;
 }
 
@@ -555,8 +521,7 @@ static const char *prepare(void)
 	watch->copies.memory = &memory;
 	watch->lane.copies = &watch->copies;
 	watch->lane.sees_ends = 1;
-	watch->random = tfp_ticks();
-	watch->gap = ms_ticks(GAP_MS);
+	tfp_pace_begin(&watch->pace);
 	for (struct tfp_thread *at = tfp_state->threads; at; at = at->next)
 		if (at->tid == tfp_state->pid)
 			watch->first = at->handle;
