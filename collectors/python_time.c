@@ -496,12 +496,6 @@ void tfp_python_time_begin(uint32_t milliseconds)
 	period_ms = milliseconds;
 }
 
-/* Ours to open: not in a child that only borrows our memory until it execs. */
-static int is_at_home(void)
-{
-	return !tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
-}
-
 static const char *prepare(void)
 {
 	struct tfp_python_watch *watch;
@@ -534,7 +528,7 @@ void tfp_python_time_threading(void)
 	uint32_t before = opener;
 
 	if (!period_ms || tfp_python_when == TFP_PYTHON_NEVER || !tfp_state || tfp_state->phase != TFP_STATE_READY ||
-	    before == tfp_state->pid || !is_at_home() ||
+	    before == tfp_state->pid || !tfp_kept_is_home() ||
 	    !__atomic_compare_exchange_n((uint32_t *)&opener, &before, tfp_state->pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	const char *why = prepare();

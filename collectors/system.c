@@ -71,12 +71,6 @@ enum reading {
 #undef TFP_READING
 };
 
-/* Ours to open: not in a child that only borrows our memory until it execs. */
-static int is_at_home(void)
-{
-	return !tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
-}
-
 /* The role of whoever opens or reads: its state, which a fork child finds empty. NULL: another thread has it, or no memory. */
 static struct tfp_system *take_role(void)
 {
@@ -121,7 +115,7 @@ static void close_files(void)
 void tfp_system_threading(void)
 {
 	if (!period_ms || !tfp_state || tfp_state->phase != TFP_STATE_READY || !tfp_is_open || opener == tfp_state->pid ||
-	    !is_at_home())
+	    !tfp_kept_is_home())
 		return;
 	struct tfp_system *system = take_role();
 	if (!system)
@@ -171,7 +165,7 @@ void tfp_system_look(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 	thread->system_next = now + period;
 	if (!thread->is_own)
 		put_thread(thread, lane, now);
-	if (now < due || !is_at_home() ||
+	if (now < due || !tfp_kept_is_home() ||
 	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->system_next, &due, now + period, 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
@@ -185,7 +179,7 @@ void tfp_system_end(struct tfp_thread *thread, struct tfp_lane *lane)
 {
 	uint64_t now = tfp_now();
 
-	if (!period_ms || !tfp_is_open || !is_at_home())
+	if (!period_ms || !tfp_is_open || !tfp_kept_is_home())
 		return;
 	put_thread(thread, lane, now);
 	put_process(thread, lane, now);

@@ -169,6 +169,11 @@ static __attribute__((noinline)) int identify(struct tfp_kept *file, long number
 	return 1;
 }
 
+int tfp_kept_is_home(void)
+{
+	return !tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
+}
+
 long tfp_kept_open(struct tfp_kept *file, const struct tfp_kept *folder, const char *path, long flags)
 {
 	long low = tfp_sys(SYS_openat, folder ? folder->number - 1 : AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | flags, 0, 0, 0);

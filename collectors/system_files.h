@@ -23,6 +23,9 @@ struct tfp_kept {
 	uint64_t device, inode;
 };
 
+/* Whether files are this process's to open: not in a child that only borrows our memory until it execs, and not past a seal. */
+int tfp_kept_is_home(void);
+
 /* Opens `path` below the kept folder (NULL: as it is). 0, or -errno. */
 long tfp_kept_open(struct tfp_kept *file, const struct tfp_kept *folder, const char *path, long flags);
 

@@ -2,9 +2,9 @@
 /* Threads of the process; see collectors/system_threads.h. */
 #include "collectors/system_threads.h"
 
+#include "collectors/tasks.h"
 #include "writer/sys.h"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include "writer/poison.h"
@@ -16,15 +16,6 @@ enum reading {
 #define TFP_READING(number, name, subject, kind, unit, help) READ_##name = (number),
 #include "collectors/tables/readings.def"
 #undef TFP_READING
-};
-
-/* struct linux_dirent64 up to its name. */
-struct entry {
-	uint64_t inode;
-	int64_t next;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
 };
 
 struct delay {
@@ -44,7 +35,7 @@ static int is_listed; /* the list was opened */
 /* With the list the calling thread's file, mostly the only one there is. */
 void tfp_system_threads_open(void)
 {
-	is_listed = tfp_kept_most() > 0 && tfp_kept_open(&list, NULL, "/proc/self/task", O_DIRECTORY) == 0;
+	is_listed = tfp_kept_most() > 0 && tfp_tasks_open(&list) == 0;
 	if (!is_listed)
 		return;
 	delays[0] = (struct delay){.tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0), .is_asked = 1};
@@ -111,22 +102,33 @@ static void put_clock(uint32_t tid, struct tfp_thread *thread, struct tfp_lane *
 		TFP_PUT(thread, lane, now, reading, .value = ns, .subject = tid, .kind = READ_thread_run);
 }
 
-static void put_one(const char *name, uint32_t most, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
-{
-	uint64_t tid;
+/* One round. */
+struct round {
+	struct tfp_thread *thread;
+	struct tfp_lane *lane;
+	uint64_t now;
+	uint32_t seen, most; /* `most`: files that may be kept */
+};
 
-	if (tfp_system_number(name, name + tfp_length(name), &tid) || tid == thread->tid * (uint64_t)(thread->is_own != 0) ||
+static int put_one(void *context, uint32_t tid, const char *name)
+{
+	struct round *round = context;
+
+	if (round->seen++ == THREADS_MOST)
+		return 1;
+	if (tid == round->thread->tid * (uint64_t)(round->thread->is_own != 0) ||
 	    tid == __atomic_load_n(&tfp_state->drainer.tid, __ATOMIC_RELAXED))
-		return;
-	struct delay *delay = place_of((uint32_t)tid, most);
+		return 0;
+	struct delay *delay = place_of(tid, round->most);
 	if (delay && delay->tid && !delay->is_asked)
 		open_delay(delay, name);
 	if (delay) {
-		delay->tid = (uint32_t)tid;
+		delay->tid = tid;
 		delay->round = round_now;
 	}
-	if (!delay || put_delay(delay, thread, lane, now))
-		put_clock((uint32_t)tid, thread, lane, now);
+	if (!delay || put_delay(delay, round->thread, round->lane, round->now))
+		put_clock(tid, round->thread, round->lane, round->now);
+	return 0;
 }
 
 /* Threads that were not met this time have ended. */
@@ -142,25 +144,15 @@ static void forget_ended(void)
 
 int tfp_system_threads_read(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, char *room, size_t bytes)
 {
-	long number = tfp_kept_number(&list), got;
-	uint32_t seen = 0, most = tfp_kept_most(), used = tfp_system_files_count() + 1;
+	struct round round = {.thread = thread, .lane = lane, .now = now, .most = tfp_kept_most()};
+	uint32_t used = tfp_system_files_count() + 1;
 
-	if (number < 0)
-		return is_listed ? -1 : 0;
-	most = most > used ? most - used : 0;
+	if (!is_listed)
+		return 0;
+	round.most = round.most > used ? round.most - used : 0;
 	round_now++;
-	tfp_sys(SYS_lseek, number, 0, SEEK_SET, 0, 0, 0);
-	while (seen < THREADS_MOST && (got = tfp_sys(SYS_getdents64, number, (long)room, (long)bytes, 0, 0, 0)) > 0) {
-		for (const char *at = room; at < room + got && seen < THREADS_MOST;
-		     at += ((const struct entry *)(const void *)at)->bytes) {
-			const struct entry *entry = (const void *)at;
-			if (entry->name[0] == '.')
-				continue;
-			put_one(entry->name, most, thread, lane, now);
-			seen++;
-		}
-	}
-	if (seen < THREADS_MOST)
+	int is_whole = tfp_tasks_each(&list, room, bytes, put_one, &round);
+	if (is_whole > 0)
 		forget_ended();
-	return 0;
+	return is_whole < 0 ? -1 : 0;
 }
