@@ -10,7 +10,7 @@
 
 #include "writer/stream.h"
 
-/* A thread that has not run for IDLE_AFTER is told of every IDLE, others at each look: it may be another step by the time of the next one. */
+/* A thread that has not run for IDLE_AFTER is told of every IDLE, others at each look: it may be another step by the next one. */
 #define TFP_PACE_IDLE_AFTER_MS 1000
 #define TFP_PACE_IDLE_MS 50
 #define TFP_PACE_CLOSED_MS 100 /* between two questions whether a window has opened */

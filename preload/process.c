@@ -11,6 +11,7 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/loader.h"
+#include "collectors/native_time.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/dynamic.h"
@@ -415,6 +416,7 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 	tfp_resolve();
 	tfp_system_threading();
 	tfp_python_threading();
+	tfp_native_time_threading();
 	if (TFP_UNLIKELY(!tfp_real.pthread_create)) /* libpthread, before glibc 2.34, comes with what a program opens */
 		*(void **)(void *)&tfp_real.pthread_create = tfp_dynamic_next("pthread_create");
 	int error = tfp_real.pthread_create ? tfp_real.pthread_create(thread, attributes, start, argument) : EAGAIN;

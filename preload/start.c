@@ -15,6 +15,7 @@
 #include "collectors/nvml.h"
 #include "collectors/system.h"
 #include "collectors/process.h"
+#include "collectors/native_time.h"
 #include "collectors/python_time.h"
 #include "collectors/pytorch.h"
 #include "collectors/repeats.h"
@@ -441,6 +442,7 @@ static int start_state(struct tfp_state *state)
 	if (tfp_origin.log_id) { /* a fork child, log or none: its parent's memory is not its user's to read */
 		tfp_system_forked();
 		tfp_python_time_forked();
+		tfp_native_time_forked();
 		tfp_repeats_forked();
 		tfp_slow_forked();
 	}
@@ -536,6 +538,7 @@ __attribute__((constructor)) static void begin(void)
 		tfp_guard_signal();
 		tfp_xla_ask();
 		tfp_python_find();
+		tfp_native_time_begin((uint32_t)tfp_settings.native_time);
 	}
 	errno = error; /* 0 when main begins */
 }

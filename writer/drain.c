@@ -56,7 +56,10 @@ static tfp_drain_task *task_of(const struct tfp_drainer *drainer, enum tfp_drain
 
 static int has_task(const struct tfp_drainer *drainer)
 {
-	return task_of(drainer, TFP_TASK_CUPTI) || task_of(drainer, TFP_TASK_PYTHON);
+	for (int i = 0; i < TFP_TASKS; i++)
+		if (task_of(drainer, (enum tfp_drain_tasks)i))
+			return 1;
+	return 0;
 }
 
 /*
@@ -142,7 +145,7 @@ static void *drain_thread(void *unused)
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 	struct tfp_lane scratch = {.cursor = NULL};
 	uint32_t answered = 0;
-	uint64_t due[TFP_TASKS] = {0, 0};
+	uint64_t due[TFP_TASKS] = {0};
 
 	(void)unused;
 	tfp_thread_ignore();
@@ -222,7 +225,7 @@ void tfp_drain_resume(tfp_pthread_create *create)
 {
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
 		return;
-	if (task_of(&tfp_state->drainer, TFP_TASK_CUPTI) || (task_of(&tfp_state->drainer, TFP_TASK_PYTHON) && has_threads()))
+	if (task_of(&tfp_state->drainer, TFP_TASK_CUPTI) || (has_task(&tfp_state->drainer) && has_threads()))
 		tfp_drain_start(create);
 }
 

@@ -56,7 +56,8 @@ int tfp_drain_has_thread(void);
 
 /*
  * After fork, unshare or setns, in the parent (not after _Fork, which is for handlers): where there is a task its thread is started again.
- * For Python's alone only beside other threads: Python warns whoever forks with more than one, and ours must not be why. Keeps errno.
+ * For those that look at other threads only beside some: Python warns whoever forks with more than one, and ours must not be why.
+ * Keeps errno.
  */
 void tfp_drain_resume(tfp_pthread_create *create);
 

@@ -39,6 +39,7 @@ struct tfp_io_lane;
 struct tfp_python_names;
 struct tfp_python_lane;
 struct tfp_python_watch;
+struct tfp_native_watch;
 
 #define TFP_GPU_FRAMES 8 /* GPU calls inside one another that are followed: library, runtime, driver, and a handler's */
 
@@ -157,7 +158,7 @@ struct tfp_facts {
 
 /* Work of our thread beside draining; writer/drain.h. Milliseconds until it is due again. */
 typedef uint32_t tfp_drain_task(struct tfp_thread *self);
-enum tfp_drain_tasks { TFP_TASK_CUPTI = 0, TFP_TASK_PYTHON = 1, TFP_TASKS = 2 };
+enum tfp_drain_tasks { TFP_TASK_CUPTI = 0, TFP_TASK_PYTHON = 1, TFP_TASK_NATIVE = 2, TFP_TASKS = 3 };
 
 /* The draining thread; writer/drain.c. */
 struct tfp_drainer {
@@ -194,6 +195,7 @@ struct tfp_state {
 	struct tfp_op_names *op_names; /* collectors/opnames.c */
 	struct tfp_python_names *python; /* Python functions and lines already told; collectors/python_names.c */
 	struct tfp_python_watch *python_watch; /* collectors/python_time.c */
+	struct tfp_native_watch *native_watch; /* collectors/native_time.c */
 	struct tfp_iterators *iterators; /* of tf.data; collectors/iterators.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */

@@ -85,6 +85,7 @@ _tfprof()
 		--step-range) :; return ;;
 		--python) _tfprof_words 'off sample launch'; return ;;
 		--python-time) :; return ;;
+		--native-time) :; return ;;
 		--io) _tfprof_words '0 1'; return ;;
 		--xla-dump) _tfprof_words '0 1'; return ;;
 		--sys) :; return ;;
@@ -97,7 +98,7 @@ _tfprof()
 		--env) _tfprof_words '0 1'; return ;;
 		esac
 		if [[ $word == -* ]]; then
-			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --python-time= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --keep-free= --full= --only= --skip= --env='
+			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --python-time= --native-time= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --keep-free= --full= --only= --skip= --env='
 		else
 			_tfprof_program
 		fi

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks of other threads, from copies; see collectors/native_walk.h. */
+#include "collectors/native_walk.h"
+
+#include "collectors/stacks_state.h"
+#include "writer/format.h"
+#include "writer/sys.h"
+
+#include <stdatomic.h>
+
+#include "writer/poison.h"
+
+/* The registers of the frame that the walk has come to. */
+struct walker {
+	const struct tfp_native_copy *copy;
+	struct tfp_native_registers at;
+	uint64_t key;
+	uint32_t cut;
+};
+
+static int read_word(const struct tfp_native_copy *copy, uintptr_t address, uintptr_t *word)
+{
+	uintptr_t from = address - copy->start;
+
+	if ((from & 7) || copy->bytes < 8 || from > copy->bytes - 8)
+		return 0;
+	*word = (uintptr_t)tfp_stack_word((uintptr_t)copy->data + ((copy->offset + from) & copy->mask));
+	return 1;
+}
+
+/* The canonical frame address; 0: a register is not known, or the copy does not reach there. */
+static uintptr_t frame_address(struct walker *walker, const struct tfp_rule *rule)
+{
+	uintptr_t cfa = (rule->is_cfa_fp ? walker->at.fp : walker->at.sp) + (uintptr_t)(intptr_t)rule->cfa;
+
+	walker->cut = TFP_PC_CUT_UNKNOWN;
+	if (rule->is_cfa_fp && !walker->at.has_fp)
+		return 0;
+	walker->cut = TFP_PC_CUT_MEMORY;
+	if (rule->is_indirect && !read_word(walker->copy, cfa, &cfa))
+		return 0;
+	return rule->is_indirect ? cfa + (uintptr_t)(intptr_t)rule->cfa_after : cfa;
+}
+
+/* Where a rule says that something lies; 0: it counts from a register that is not known. */
+static uintptr_t place_of(const struct walker *walker, unsigned base, int words, uintptr_t cfa)
+{
+	if (base == TFP_BASE_FP && !walker->at.has_fp)
+		return 0;
+	uintptr_t from = base == TFP_BASE_CFA ? cfa : base == TFP_BASE_SP ? walker->at.sp : walker->at.fp;
+	return from + 8 * (uintptr_t)(intptr_t)words;
+}
+
+static int find_return(struct walker *walker, const struct tfp_rule *rule, uintptr_t cfa, uintptr_t *address)
+{
+	walker->cut = TFP_PC_CUT_UNKNOWN;
+	if (rule->ra_base == TFP_BASE_KEPT) {
+		*address = walker->at.link;
+		return walker->at.has_link;
+	}
+	uintptr_t place = place_of(walker, rule->ra_base, rule->ra_words, cfa);
+	if (!place)
+		return 0;
+	walker->cut = TFP_PC_CUT_MEMORY;
+	return read_word(walker->copy, place, address);
+}
+
+/* Moves on to the caller. 0 at the end of the stack, with walker->cut set where that is not its true one. */
+static int step(struct walker *walker, const struct tfp_rule *rule)
+{
+	uintptr_t cfa = frame_address(walker, rule), address, place;
+	struct tfp_native_registers *at = &walker->at;
+
+	/* Only a signal's return leads to another stack, and only a leaf on aarch64 has no frame. */
+	if (!cfa || (!rule->is_signal && (cfa < at->sp || (cfa == at->sp && rule->ra_base != TFP_BASE_KEPT))) ||
+	    !find_return(walker, rule, cfa, &address))
+		return 0;
+	at->has_link = 0;
+	if (rule->fp_base != TFP_BASE_KEPT) {
+		place = place_of(walker, rule->fp_base, rule->fp_words, cfa);
+		at->has_fp = place && read_word(walker->copy, place, &at->fp);
+		/* Of use on aarch64, where x30 follows x29 in the saved registers. */
+		at->has_link = rule->is_signal && place && read_word(walker->copy, place + 8, &at->link);
+	}
+	walker->cut = 0;
+	walker->key = tfp_plain_address(address);
+	at->sp = cfa;
+	if (!walker->key) /* the first function of a thread or coroutine */
+		return 0;
+	if (rule->is_signal)
+		walker->key |= TFP_SITE_EXACT;
+	return 1;
+}
+
+/* Fills pcs, innermost first. How many. */
+static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32_t *pcs, uint32_t epoch)
+{
+	uint32_t most = stacks->frames < TFP_NATIVE_FRAMES ? stacks->frames : TFP_NATIVE_FRAMES;
+	struct tfp_site site;
+
+	for (uint32_t count = 0;; count++) {
+		if (count == most) {
+			walker->cut = TFP_PC_CUT_DEPTH;
+			return count;
+		}
+		if (!tfp_stacks_site(stacks, walker->key, epoch, &site)) {
+			walker->cut = TFP_PC_CUT_FULL;
+			return count;
+		}
+		pcs[count] = site.pc;
+		if (site.rule.kind != TFP_RULE_STEP)
+			walker->cut = site.rule.kind == TFP_RULE_END ? 0 : TFP_PC_CUT_UNKNOWN;
+		if (site.rule.kind != TFP_RULE_STEP || !step(walker, &site.rule))
+			return count + 1;
+	}
+}
+
+uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
+			 const struct tfp_native_copy *copy)
+{
+	struct walker walker = {.copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
+	uint32_t count = collect(stacks, &walker, walk->pcs, atomic_load(&stacks->epoch)), node = 0;
+
+	if (!count)
+		return 0;
+	if (walker.cut) {
+		node = tfp_stacks_marker(stacks, walker.cut);
+		if (!node)
+			return 0;
+	}
+	while (count) {
+		node = tfp_nodes_get(&stacks->nodes, node, walk->pcs[--count]);
+		if (!node)
+			return 0;
+	}
+	return node;
+}
+
+uint32_t tfp_native_epoch(const struct tfp_stacks *stacks)
+{
+	return atomic_load(&stacks->unloading) ? 0 : atomic_load(&stacks->epoch);
+}

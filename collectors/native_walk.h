@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The native stack of another thread, from registers and a copy of its stack: for who looks from outside (collectors/native_time.h).
+ *
+ * Rule: as in stacks.h, a stack is the true one or ends early with a marker that says why; a register that nobody knows is not guessed.
+ * Rules and nodes are those of collectors/stacks.h. One walk at a time.
+ */
+#ifndef TFP_COLLECTORS_NATIVE_WALK_H
+#define TFP_COLLECTORS_NATIVE_WALK_H
+
+#include "collectors/stacks.h"
+
+#define TFP_NATIVE_FRAMES 256
+
+/* Of a thread at one moment. The frame pointer and, on aarch64, the link register may not be known. */
+struct tfp_native_registers {
+	uintptr_t pc, sp, fp, link;
+	int has_fp, has_link;
+};
+
+/* What lay from `start` on; the byte at address a is data[(offset + a - start) & mask]. Words lie as they lay, 8-aligned from start. */
+struct tfp_native_copy {
+	uintptr_t start;
+	size_t bytes;
+	const uint8_t *data;
+	size_t offset, mask;
+};
+
+struct tfp_native_walk {
+	uint32_t pcs[TFP_NATIVE_FRAMES]; /* indices of the log's, innermost first */
+};
+
+/* The node of the stack; 0: none could be had. */
+uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
+			 const struct tfp_native_copy *copy);
+
+/* What must not have changed between the moment and the walk: objects come and go with it. 0: one is being unmapped. */
+uint32_t tfp_native_epoch(const struct tfp_stacks *stacks);
+
+#endif
