@@ -44,6 +44,7 @@ struct followed {
 	uint64_t cpu, cpu_before; /* ns that it had used at the last look, and when it was met */
 	uint64_t here; /* ticks that it waited there, in no record yet */
 	uint64_t somewhere; /* ticks that it did not run, it is not known where yet */
+	uint32_t asked_epoch; /* of objects, when a sample was asked for */
 	uint64_t ran_ns, asked_ns; /* processor time in no record yet; for which a sample is asked for */
 };
 
@@ -57,7 +58,6 @@ struct tfp_native_watch {
 	struct tfp_thread *self; /* our thread, while it looks */
 	enum tfp_native_level level;
 	uint32_t count, round, unlooked;
-	uint32_t epoch;      /* of the objects at the last look: samples of before cannot be read where it is another one now */
 	uint64_t list_due;   /* ticks */
 	uint64_t switches_due, switches, used_ns; /* ticks; as the kernel counted them for the process then */
 	uint64_t rest_until, rest_ms; /* ticks until which there are no rings */
@@ -100,15 +100,37 @@ static void tell_wait(const struct tfp_native_watch *watch, struct followed *of)
 	of->told = of->looked;
 }
 
+/* The stack, if the objects are still those of the moment it is of: `epoch`, of then. */
+static uint32_t walk(struct tfp_native_watch *watch, uint32_t epoch, const struct tfp_native_registers *registers,
+		     const struct tfp_native_copy *copy)
+{
+	uint32_t now = tfp_stacks_outside_begin(watch->stacks), stack = 0;
+
+	if (now && now == epoch)
+		stack = tfp_native_walk(watch->stacks, &watch->walk, registers, copy);
+	if (now)
+		tfp_stacks_outside_end(watch->stacks);
+	return stack;
+}
+
+/* Which objects there are now; 0: one is being unmapped. */
+static uint32_t epoch_now(struct tfp_native_watch *watch)
+{
+	uint32_t now = tfp_stacks_outside_begin(watch->stacks);
+
+	if (now)
+		tfp_stacks_outside_end(watch->stacks);
+	return now;
+}
+
 /* The sample that was asked for at an earlier look, if it is there. */
 static void take_sample(struct tfp_native_watch *watch, struct followed *of)
 {
 	const struct tfp_native_ring *ring = of->ring < 0 ? NULL : &rings[of->ring];
-	int may_read = tfp_native_epoch(watch->stacks) == watch->epoch && watch->epoch;
 	struct tfp_native_sample sample;
 
 	while (ring && tfp_native_ring_next(ring, &sample)) {
-		uint32_t stack = may_read ? tfp_native_walk(watch->stacks, &watch->walk, &sample.registers, &sample.copy) : 0;
+		uint32_t stack = walk(watch, of->asked_epoch, &sample.registers, &sample.copy);
 		uint64_t before = watch->now_ns > sample.time_ns ? ticks_of(watch->now_ns - sample.time_ns) : 0;
 		if (tfp_is_open && of->asked_ns)
 			put(watch, of, stack, of->asked_ns, 0, before, IN_NO_CALL);
@@ -159,7 +181,7 @@ static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of,
 {
 	struct tfp_native_registers registers;
 	struct tfp_native_copy copy = {.data = watch->copy, .mask = SIZE_MAX};
-	uint32_t epoch = tfp_native_epoch(watch->stacks);
+	uint32_t epoch = epoch_now(watch);
 	long got = of->file < 0 ? -1 : tfp_kept_read(&files[of->file], watch->text, sizeof watch->text - 1), number;
 
 	if (got <= 0)
@@ -175,8 +197,7 @@ static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of,
 	copy.bytes = got > 0 ? (size_t)got : 0;
 	if (tfp_clock_thread_ns(of->tid) != cpu)
 		return UNKNOWN;
-	of->stack = epoch && epoch == tfp_native_epoch(watch->stacks) ?
-			    tfp_native_walk(watch->stacks, &watch->walk, &registers, &copy) : 0;
+	of->stack = walk(watch, epoch, &registers, &copy);
 	return WAITING;
 }
 
@@ -211,8 +232,13 @@ static void ask_sample(struct tfp_native_watch *watch, struct followed *of)
 {
 	if (!of->is_ring_asked && watch->level && of->cpu - of->cpu_before >= RING_AFTER_NS)
 		open_ring(watch, of);
-	if (of->ring < 0 || !of->ran_ns || (!of->asked_ns && tfp_native_ring_ask(&rings[of->ring])))
+	if (of->ring < 0 || !of->ran_ns)
 		return;
+	if (!of->asked_ns) {
+		of->asked_epoch = epoch_now(watch); /* of before the sample: a later one may be of after it */
+		if (tfp_native_ring_ask(&rings[of->ring]))
+			return;
+	}
 	of->asked_ns += of->ran_ns;
 	of->ran_ns = 0;
 }
@@ -378,7 +404,6 @@ static void look_at_all(struct tfp_native_watch *watch)
 			forget(watch, of);
 		}
 	}
-	watch->epoch = tfp_native_epoch(watch->stacks);
 }
 
 static uint32_t give_up(struct tfp_native_watch *watch)
@@ -438,22 +463,35 @@ static int is_unfiltered(struct tfp_native_watch *watch)
 	return 0;
 }
 
-/* What can be sampled, said in the log. */
-static void choose_level(struct tfp_native_watch *watch)
+static int sees_waits(void)
 {
-	long error = 0;
+	struct tfp_kept own;
+	long error = tfp_kept_open(&own, NULL, "/proc/thread-self/syscall", 0);
 
-	if (!is_unfiltered(watch)) {
+	if (!error)
+		tfp_kept_close(&own);
+	return !error;
+}
+
+/* What can be looked at, said in the log; 0: nothing. */
+static int choose_level(struct tfp_native_watch *watch)
+{
+	static const char *const runs[] = {
+		[TFP_NATIVE_NONE] = "waits alone: the kernel refuses perf_event_open (kernel.perf_event_paranoid, or a container's rules)",
+		[TFP_NATIVE_USER] = "waits, and by perf_event_open what runs; time in the kernel counts where the thread comes back",
+		[TFP_NATIVE_ALL] = "waits, and by perf_event_open what runs, with its time in the kernel"};
+	int is_filtered = !is_unfiltered(watch), has_waits = sees_waits();
+	long error;
+
+	if (!is_filtered)
+		watch->level = tfp_native_ring_level(&error);
+	if (has_waits && is_filtered)
 		say("partly", "waits alone: a filter of system calls is in force, under which perf_event_open is not tried");
-		return;
-	}
-	watch->level = tfp_native_ring_level(&error);
-	if (watch->level == TFP_NATIVE_ALL)
-		say("on", "waits, and by perf_event_open what runs, with its time in the kernel");
-	else if (watch->level == TFP_NATIVE_USER)
-		say("on", "waits, and by perf_event_open what runs; time in the kernel counts where the thread comes back from it");
-	else
-		say("partly", "waits alone: the kernel refuses perf_event_open (kernel.perf_event_paranoid, or a container's rules)");
+	else if (has_waits)
+		say(watch->level ? "on" : "partly", runs[watch->level]);
+	else if (watch->level)
+		say("partly", "what runs, by perf_event_open; this kernel does not say where threads wait");
+	return has_waits || watch->level;
 }
 
 static const char *prepare(void)
@@ -469,7 +507,8 @@ static const char *prepare(void)
 		return "There was no memory: where native code runs and waits is not looked at.";
 	watch->stacks = tfp_state->stacks;
 	tfp_pace_begin(&watch->pace);
-	choose_level(watch);
+	if (!choose_level(watch))
+		return "The kernel neither says where threads wait nor allows perf_event_open: native code is not looked at.";
 	tfp_state->native_watch = watch;
 	return NULL;
 }

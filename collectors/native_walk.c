@@ -103,6 +103,11 @@ static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32
 			walker->cut = TFP_PC_CUT_DEPTH;
 			return count;
 		}
+		/* Code of no object may be unmapped at any time: it is not looked into for another thread's sake. */
+		if (!tfp_modules_is_mapped((uintptr_t)(walker->key & ~TFP_SITE_EXACT))) {
+			walker->cut = TFP_PC_CUT_UNKNOWN;
+			return count;
+		}
 		if (!tfp_stacks_site(stacks, walker->key, epoch, &site)) {
 			walker->cut = TFP_PC_CUT_FULL;
 			return count;
@@ -121,8 +126,6 @@ uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk
 	struct walker walker = {.copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
 	uint32_t count = collect(stacks, &walker, walk->pcs, atomic_load(&stacks->epoch)), node = 0;
 
-	if (!count)
-		return 0;
 	if (walker.cut) {
 		node = tfp_stacks_marker(stacks, walker.cut);
 		if (!node)
@@ -134,9 +137,4 @@ uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk
 			return 0;
 	}
 	return node;
-}
-
-uint32_t tfp_native_epoch(const struct tfp_stacks *stacks)
-{
-	return atomic_load(&stacks->unloading) ? 0 : atomic_load(&stacks->epoch);
 }

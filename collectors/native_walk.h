@@ -30,11 +30,11 @@ struct tfp_native_walk {
 	uint32_t pcs[TFP_NATIVE_FRAMES]; /* indices of the log's, innermost first */
 };
 
-/* The node of the stack; 0: none could be had. */
+/*
+ * The node of the stack; 0: none could be had. Between tfp_stacks_outside_begin, which said that the objects are those of the moment that
+ * registers and copy are of, and _end.
+ */
 uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
 			 const struct tfp_native_copy *copy);
-
-/* What must not have changed between the moment and the walk: objects come and go with it. 0: one is being unmapped. */
-uint32_t tfp_native_epoch(const struct tfp_stacks *stacks);
 
 #endif

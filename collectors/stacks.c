@@ -85,6 +85,17 @@ static int is_held_by_the_living(struct tfp_stacks *stacks)
 	return !holder || (holder != LOCK_NOBODY && tfp_sys(SYS_tkill, holder, 0, 0, 0, 0, 0) != -ESRCH);
 }
 
+/* For another thread to go on: yields at first, then naps. */
+static void pause_for(int times)
+{
+	static const struct timespec nap = { 0, LOCK_NAP_NS };
+
+	if (times < LOCK_YIELDS)
+		tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	else
+		tfp_sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
+}
+
 /*
  * Blocks all signals, so that no handler of this thread waits for what this thread holds. Whoever holds
  * the lock may be gone (a vfork child that was killed): nobody waits a second time then, and stacks do without new rules. Who is
@@ -92,7 +103,6 @@ static int is_held_by_the_living(struct tfp_stacks *stacks)
  */
 static int lock(struct tfp_stacks *stacks, struct tfp_signals *signals)
 {
-	static const struct timespec nap = { 0, LOCK_NAP_NS };
 	long tid = tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 
 	tfp_signals_block(signals);
@@ -103,10 +113,7 @@ static int lock(struct tfp_stacks *stacks, struct tfp_signals *signals)
 		}
 		if (stacks->is_stuck || (i >= LOCK_YIELDS + LOCK_SLEEPS && !is_held_by_the_living(stacks)))
 			break;
-		if (i < LOCK_YIELDS)
-			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-		else
-			tfp_sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
+		pause_for(i);
 	}
 	stacks->is_stuck = 1;
 	tfp_signals_restore(signals);
@@ -216,10 +223,26 @@ uint32_t tfp_stack_cut_node(struct tfp_stacks *stacks, uint32_t flag)
 	return tfp_stacks_marker(stacks, flag);
 }
 
+uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks)
+{
+	atomic_store(&stacks->outside, 1); /* before it is asked whether something goes: who unmaps says so, then asks */
+	if (!atomic_load(&stacks->unloading))
+		return atomic_load(&stacks->epoch);
+	tfp_stacks_outside_end(stacks);
+	return 0;
+}
+
+void tfp_stacks_outside_end(struct tfp_stacks *stacks)
+{
+	atomic_store_explicit(&stacks->outside, 0, memory_order_release);
+}
+
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
 {
 	atomic_fetch_add(&stacks->unloading, 1);
 	atomic_fetch_add(&stacks->epoch, 1);
+	for (int i = 0; atomic_load(&stacks->outside) && i < LOCK_YIELDS + LOCK_SLEEPS_MOST; i++)
+		pause_for(i);
 }
 
 void tfp_stacks_unload_end(struct tfp_stacks *stacks)

@@ -51,4 +51,11 @@ uint32_t tfp_stack_cut_node(struct tfp_stacks *stacks, uint32_t flag);
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks);
 void tfp_stacks_unload_end(struct tfp_stacks *stacks);
 
+/*
+ * Around walks of other threads' stacks (collectors/native_walk.h), whose code nothing else holds: no object is unmapped meanwhile, a
+ * dlclose waits. begin: a number that changes with the objects; 0: one is being unmapped, nothing may be walked. One thread at a time.
+ */
+uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks);
+void tfp_stacks_outside_end(struct tfp_stacks *stacks);
+
 #endif

@@ -24,6 +24,7 @@
 struct tfp_stacks {
 	_Atomic uint32_t epoch;     /* changes when an object may have been unmapped; 0 in a fork child */
 	_Atomic uint32_t unloading; /* dlclose calls in progress */
+	_Atomic uint32_t outside;   /* 1: a stack of another thread is being walked, whose objects nothing else holds */
 	_Atomic uint32_t lock;      /* number of the thread that compiles; taken with all signals blocked, for 2 us */
 	_Atomic uint32_t is_stuck;  /* 1: somebody waited for the lock in vain */
 	uint32_t frames;            /* setting STACKS */
