@@ -2,78 +2,45 @@
 /*
  * Where Python code was when it was looked at. See scan.h.
  *
- * Rule: memory follows the number of threads alone. Where there are more than PYTHON_LOOKS_MOST looks, of several of a thread that follow
- * each other one is drawn, by the time that each stands for, and stands for all: sums stay exact, and what is where stays unbiased. Of
- * as many everywhere: the first hours of a run are known as well as the last. Wall and processor time are drawn apart: a wait stands for
- * much of one and none of the other.
+ * Rule: of a long run one look stands for several (look_thin.h). Wall and processor time are drawn apart: a wait stands for much of one
+ * and none of the other.
  */
-#include "reducer/model/number_map.h"
+#include "reducer/model/look_thin.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
 
 struct python_time {
 	struct scan *scan;
-	uint64_t random;
-	uint64_t each; /* looks that one stands for, but for what came since they were thinned */
-	size_t most;   /* looks to come before they are thinned again */
+	struct look_thin thin;
 };
 
-static bool is_first(struct python_time *taken, uint64_t first, uint64_t second)
+static uint64_t key_of(const void *look)
 {
-	taken->random = taken->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return first + second != 0 && (taken->random >> 11) % (first + second) < first;
+	return ((const struct python_look *)look)->thread;
+}
+
+static uint32_t count_of(const void *look)
+{
+	return ((const struct python_look *)look)->count;
 }
 
 /* One of two looks, which stands for the time of both. */
-static struct python_look either(struct python_time *taken, const struct python_look *a, const struct python_look *b)
+static void join(struct look_thin *thin, void *look, const void *next)
 {
-	struct python_look drawn = is_first(taken, a->wall_ns, b->wall_ns) ? *a : *b;
-	const struct python_look *ran = is_first(taken, a->cpu_ns, b->cpu_ns) ? a : b;
+	const struct python_look a = *(const struct python_look *)look, b = *(const struct python_look *)next;
+	struct python_look drawn = look_thin_is_first(thin, a.wall_ns, b.wall_ns) ? a : b;
+	const struct python_look *ran = look_thin_is_first(thin, a.cpu_ns, b.cpu_ns) ? &a : &b;
 
-	drawn.wall_ns = a->wall_ns + b->wall_ns;
-	drawn.cpu_ns = a->cpu_ns + b->cpu_ns;
+	drawn.wall_ns = a.wall_ns + b.wall_ns;
+	drawn.cpu_ns = a.cpu_ns + b.cpu_ns;
 	drawn.cpu_stack = ran->cpu_stack;
 	drawn.cpu_time_ns = ran->cpu_time_ns;
-	drawn.count = a->count + b->count;
-	return drawn;
+	drawn.count = a.count + b.count;
+	*(struct python_look *)look = drawn;
 }
 
-/* Each thread's looks that stand for fewer become one, in place, until it stands for as many. Without memory for the map they stay. */
-static void merge(struct python_time *taken, struct python_rows *rows)
-{
-	struct number_map open = {0}; /* by thread: the place of one that stands for fewer, + 1; 0 = none */
-	size_t kept = 0;
-
-	for (size_t i = 0; i < rows->look_count; i++) {
-		struct python_look look = rows->looks[i];
-		uint32_t place = number_map_find(&open, 1, look.thread);
-		if (place != NUMBER_MAP_NONE && place != 0) {
-			rows->looks[place - 1] = either(taken, &rows->looks[place - 1], &look);
-		} else {
-			rows->looks[kept++] = look;
-			place = (uint32_t)kept;
-		}
-		number_map_set(&open, 1, look.thread, rows->looks[place - 1].count < taken->each ? place : 0);
-	}
-	number_map_free(&open);
-	rows->look_count = kept;
-}
-
-/* What came since becomes like what was there; where that is not few enough all of it stands for twice as many. */
-static void thin(struct python_time *taken, struct python_rows *rows)
-{
-	size_t before = SIZE_MAX;
-
-	merge(taken, rows);
-	while (rows->look_count > PYTHON_LOOKS_MOST / 2 && rows->look_count < before) {
-		before = rows->look_count;
-		taken->each *= 2;
-		merge(taken, rows);
-	}
-	/* Of many threads each has one look at least. */
-	taken->most = rows->look_count > PYTHON_LOOKS_MOST / 2 ? 2 * rows->look_count : PYTHON_LOOKS_MOST;
-}
+static const struct look_thin_kind thinned = {sizeof(struct python_look), PYTHON_LOOKS_MOST, key_of, count_of, join};
 
 /* Of a record whose fields thread, stack, wall, cpu, collecting stand first in `fields`. */
 static struct python_look look_of(const struct batch *batch, size_t i, const int *fields, uint64_t time)
@@ -96,8 +63,7 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 	struct python_look *looks;
 
 	(void)stream;
-	if (rows->look_count == taken->most)
-		thin(taken, rows);
+	rows->look_count = look_thin(&taken->thin, rows->looks, rows->look_count);
 	looks = model_room(rows->looks, rows->look_count, sizeof *looks);
 	if (looks == NULL)
 		return;
@@ -134,8 +100,7 @@ static void *begin(struct scan *scan)
 	struct python_time *taken = calloc(1, sizeof *taken);
 
 	if (taken != NULL)
-		*taken = (struct python_time){
-			.scan = scan, .random = scan->process->log_id, .each = 1, .most = PYTHON_LOOKS_MOST};
+		*taken = (struct python_time){scan, look_thin_make(&thinned, scan->process->log_id)};
 	return taken;
 }
 
