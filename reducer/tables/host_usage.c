@@ -8,6 +8,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/readings.h"
+#include "reducer/tables/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,56 +84,25 @@ static const uint16_t places[USE_READINGS] = {
 struct told {
 	const struct process *process;
 	struct readings *readings;
-	const struct thread **by_tid; /* its threads, by kernel id, then serial */
+	struct tasks tasks; /* its threads */
 };
-
-static int compare_tids(const void *a, const void *b)
-{
-	const struct thread *one = *(const struct thread *const *)a, *other = *(const struct thread *const *)b;
-
-	if (one->tid != other->tid)
-		return one->tid < other->tid ? -1 : 1;
-	return (one->serial > other->serial) - (one->serial < other->serial);
-}
 
 static struct told told_make(const struct process *process)
 {
-	struct told told = {process, readings_make(&process->use, places), base_alloc(process->thread_count + 1, sizeof(*told.by_tid))};
-
-	for (size_t i = 0; i < process->thread_count; i++)
-		told.by_tid[i] = &process->threads[i];
-	qsort(told.by_tid, process->thread_count, sizeof(*told.by_tid), compare_tids);
-	return told;
+	return (struct told){process, readings_make(&process->use, places), tasks_make(process)};
 }
 
 static void told_free(struct told *told)
 {
 	readings_free(told->readings);
-	free(told->by_tid);
-}
-
-/* The newest of that kernel id that lived then. */
-static const struct thread *task_of(const struct told *told, const struct use_sample *sample)
-{
-	size_t low = 0, high = told->process->thread_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (told->by_tid[middle]->tid <= sample->subject)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low > 0 && told->by_tid[low - 1]->tid == sample->subject; low--)
-		if (told->by_tid[low - 1]->start_ns <= sample->time_ns)
-			return told->by_tid[low - 1];
-	return NULL;
+	tasks_free(&told->tasks);
 }
 
 /* The thread a sample is of, by serial or kernel id. NULL: unknown. */
 static const struct thread *thread_of(const struct told *told, const struct use_sample *sample)
 {
-	return sample->of == USE_OF_THREAD ? process_thread(told->process, sample->subject) : task_of(told, sample);
+	return sample->of == USE_OF_THREAD ? process_thread(told->process, sample->subject)
+					   : tasks_at(&told->tasks, sample->subject, sample->time_ns);
 }
 
 /* What getrusage told. */

@@ -3,6 +3,7 @@
 #include "reducer/tables/python_looks.h"
 
 #include "reducer/analysis/steps.h"
+#include "reducer/tables/look_scope.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,9 +26,7 @@ struct gathering {
 	const struct process *process;
 	size_t number;	    /* of the process */
 	uint64_t period_ns; /* of looks, 0 = not told */
-	struct units units; /* its steps that count */
-	struct units all;   /* all of them */
-	bool *is_scope;	    /* by place in process->threads: its wall time counts */
+	struct look_scope scope;
 	struct stack_sums *stacks;
 	size_t count, room;
 	struct base_index index;
@@ -70,47 +69,17 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->aside_ns += more->aside_ns;
 }
 
-/* The thread's place in the process; SIZE_MAX = the log does not say which thread that is. */
-static size_t place_of(const struct gathering *gathering, uint32_t serial)
-{
-	const struct thread *thread = process_thread(gathering->process, serial);
-
-	return thread ? (size_t)(thread - gathering->process->threads) : SIZE_MAX;
-}
-
-static bool is_scope(const struct gathering *gathering, uint32_t serial)
-{
-	size_t place = place_of(gathering, serial);
-
-	return place != SIZE_MAX && gathering->is_scope[place];
-}
-
-/* Threads whose wall time counts: asked for; else those of steps; else the first. Those that were never looked at do not help. */
 static void find_scope(struct gathering *gathering)
 {
 	const struct process *process = gathering->process;
-	bool *is_seen = base_alloc(process->thread_count + 1, sizeof(*is_seen)), has_any = false;
-	bool *is_step = base_alloc(process->thread_count + 1, sizeof(*is_step));
-	size_t place;
+	bool *is_seen = base_alloc(process->thread_count + 1, sizeof(*is_seen));
 
 	for (size_t i = 0; i < process->python.look_count; i++)
-		if ((place = place_of(gathering, process->python.looks[i].thread)) != SIZE_MAX)
-			is_seen[place] = true;
-	for (size_t i = 0; i < gathering->units.count; i++)
-		if ((place = place_of(gathering, gathering->units.items[i].thread)) != SIZE_MAX)
-			is_step[place] = true;
+		look_scope_see(&gathering->scope, is_seen, process->python.looks[i].thread);
+	look_scope_choose(&gathering->scope, is_seen);
 	for (size_t i = 0; i < process->thread_count; i++)
-		has_any |= is_step[i] && is_seen[i];
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct thread *thread = &process->threads[i];
-		bool is_wanted = has_any ? is_step[i] : thread->tid == process->pid;
-		if (gathering->request->thread)
-			is_wanted = request_wants_thread(gathering->request, thread);
-		gathering->is_scope[i] = is_seen[i] && is_wanted;
-		gathering->looks->threads += gathering->is_scope[i];
-	}
+		gathering->looks->threads += gathering->scope.is_in[i];
 	free(is_seen);
-	free(is_step);
 }
 
 static bool stack_equal(const void *context, const void *key, uint32_t number)
@@ -140,27 +109,6 @@ static uint64_t looks_in(const struct gathering *gathering, const struct python_
 	return count ? count : 1;
 }
 
-/* Whether the request takes what was then. *step: the one that it lies in, NULL = none. */
-static bool is_asked(struct gathering *gathering, int64_t time_ns, const struct unit **step)
-{
-	const struct request *request = gathering->request;
-
-	*step = gathering->units.count ? units_at(&gathering->units, time_ns, 0, UINT64_MAX) : NULL;
-	return time_ns >= request->from_ns && time_ns <= request->to_ns &&
-	       (!request->has_steps || (*step && (*step)->number >= request->first_step && (*step)->number <= request->last_step));
-}
-
-/* Where one thread has all steps: by thread they are in order. */
-static bool is_between(const struct gathering *gathering, int64_t time_ns)
-{
-	const struct units *all = &gathering->all;
-
-	const struct unit *first = all->items, *last = all->count ? &all->items[all->count - 1] : NULL;
-
-	return last && first->thread == last->thread && time_ns > first->start_ns && time_ns < last->start_ns &&
-	       !units_at(all, time_ns, 0, UINT64_MAX);
-}
-
 static void take_sums(struct gathering *gathering, uint32_t stack, const struct look_sums *more)
 {
 	python_looks_add(&gathering->looks->all, more);
@@ -172,16 +120,16 @@ static void take_sums(struct gathering *gathering, uint32_t stack, const struct 
 
 static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
 {
-	bool is_in_scope = is_scope(gathering, look->thread);
+	bool is_in_scope = look_scope_has(&gathering->scope, look->thread);
 	const struct unit *step;
 
 	if (gathering->request->thread && !is_in_scope)
 		return;
 	if (look->count > gathering->looks->each_most)
 		gathering->looks->each_most = look->count;
-	if (is_in_scope && is_asked(gathering, look->time_ns, &step)) {
+	if (is_in_scope && look_scope_asked(&gathering->scope, look->time_ns, &step)) {
 		uint64_t wall = look->wall_ns, in_step = step ? wall : 0, count = looks_in(gathering, look);
-		bool is_in_none = !step && is_between(gathering, look->time_ns);
+		bool is_in_none = !step && look_scope_is_between(&gathering->scope, look->time_ns);
 		const struct look_sums more = {
 			.looks = count,
 			.time_square = (double)wall * (double)wall / (double)count,
@@ -197,79 +145,29 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		gathering->looks->step_looks += step ? count : 0;
 		take_sums(gathering, look->stack, &more);
 	}
-	if (look->cpu_ns && is_asked(gathering, look->cpu_time_ns, &step))
+	if (look->cpu_ns && look_scope_asked(&gathering->scope, look->cpu_time_ns, &step))
 		take_sums(gathering, look->cpu_stack,
 			  &(struct look_sums){.cpu_ns = look->cpu_ns,
 					      .ran_ns = step && is_in_scope ? look->cpu_ns : 0,
 					      .aside_ns = step && !is_in_scope ? look->cpu_ns : 0});
 }
 
-/* What of a stretch the request takes. */
-static uint64_t within(const struct request *request, int64_t from_ns, int64_t to_ns)
-{
-	from_ns = from_ns > request->from_ns ? from_ns : request->from_ns;
-	to_ns = to_ns < request->to_ns ? to_ns : request->to_ns;
-	return to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
-}
-
 /* Of threads that were asked for it is not known how long each lived. */
 static void add_asked(struct gathering *gathering)
 {
 	const struct request *request = gathering->request;
-	const struct units *units = &gathering->units;
+	const struct units *units = &gathering->scope.steps;
 
 	if (request->thread)
 		return;
 	if (!units->count && !request->has_steps)
-		gathering->looks->asked_lives_ns += within(request, gathering->process->start_ns, gathering->process->end_ns);
+		gathering->looks->asked_lives_ns += look_scope_within(request, gathering->process->start_ns, gathering->process->end_ns);
 	for (size_t i = 0; i < units->count; i++) {
 		const struct unit *step = &units->items[i];
 		bool is_in = !request->has_steps || (step->number >= request->first_step && step->number <= request->last_step);
-		if (is_in && is_scope(gathering, step->thread))
-			gathering->looks->asked_steps_ns += within(request, step->start_ns, step->end_ns);
+		if (is_in && look_scope_has(&gathering->scope, step->thread))
+			gathering->looks->asked_steps_ns += look_scope_within(request, step->start_ns, step->end_ns);
 	}
-}
-
-/* Whether any process has a step that ended: where none has, those without an end count, as in step_rows_find. */
-static bool has_whole_steps(const struct request *request)
-{
-	for (size_t p = 0; p < request->run->process_count; p++) {
-		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
-		for (size_t i = 0; steps && i < steps->count; i++)
-			if (steps->rows[i].kind == UNIT_STEP && !steps->rows[i].unit.is_cut && !steps->rows[i].is_unrecorded)
-				return true;
-	}
-	return false;
-}
-
-/* By place in process->steps: those of the process that are judged. */
-static bool *judged_of(const struct gathering *gathering)
-{
-	const struct step_rows *rows = gathering->looks->judged;
-	bool *is_judged = base_alloc(gathering->process->step_count + 1, sizeof(*is_judged));
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == gathering->number && rows->items[i]->unit.step != SIZE_MAX)
-			is_judged[rows->items[i]->unit.step] = step_rows_judges(rows, i);
-	return is_judged;
-}
-
-/* The steps that count in sums. */
-static void find_steps(struct gathering *gathering)
-{
-	struct units *units = &gathering->units;
-	size_t kept = 0;
-
-	units_of_steps(units, gathering->process);
-	units_of_steps(&gathering->all, gathering->process);
-	if (!units->count || (!gathering->looks->judged && !has_whole_steps(gathering->request)))
-		return;
-	bool *is_judged = gathering->looks->judged ? judged_of(gathering) : NULL;
-	for (size_t i = 0; i < units->count; i++)
-		if (is_judged ? is_judged[units->items[i].step] : !units->items[i].is_cut)
-			units->items[kept++] = units->items[i];
-	units->count = kept;
-	free(is_judged);
 }
 
 static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
@@ -278,10 +176,9 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	const struct steps *steps = analyses_process(gathering->request->analyses, &analysis_steps, gathering->number);
 	size_t mark = 0;
 
-	find_steps(gathering);
-	gathering->is_scope = base_alloc(process->thread_count + 1, sizeof(*gathering->is_scope));
+	look_scope_make(&gathering->scope, gathering->request, gathering->number, gathering->looks->judged);
 	find_scope(gathering);
-	gathering->looks->has_steps |= gathering->units.count != 0;
+	gathering->looks->has_steps |= gathering->scope.steps.count != 0;
 	add_asked(gathering);
 	for (size_t i = 0; i < process->python.look_count; i++) {
 		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
@@ -291,9 +188,7 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	}
 	for (size_t i = 0; i < gathering->count; i++)
 		visit(context, gathering->number, gathering->stacks[i].stack, &gathering->stacks[i].sums);
-	units_free(&gathering->units);
-	units_free(&gathering->all);
-	free(gathering->is_scope);
+	look_scope_free(&gathering->scope);
 	base_index_free(&gathering->index);
 	free(gathering->stacks);
 }
@@ -477,7 +372,7 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 		const struct look_sums *own = &looks.list[first].own;
 		const struct process *only = only_in(request, &looks, first);
 		uint64_t part = is_other ? own->other_ns : python_looks_judged(&looks, own);
-		uint64_t all = only ? within(request, only->start_ns, only->end_ns) : python_looks_whole(&looks);
+		uint64_t all = only ? look_scope_within(request, only->start_ns, only->end_ns) : python_looks_whole(&looks);
 		double percent = 100.0 * (double)part / (double)all;
 		struct text place = {0};
 		python_looks_place(&place, &looks, first);
