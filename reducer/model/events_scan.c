@@ -18,6 +18,7 @@
 static const struct scan_subject *const subjects[] = {
 	&python_subject, /* before all that have stacks */
 	&python_time_subject,
+	&native_time_subject,
 	&process_subject,
 	&tracing_subject,
 	&ranges_subject,

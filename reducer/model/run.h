@@ -11,6 +11,7 @@
 
 #include "reducer/model/heap.h"
 #include "reducer/model/io_rows.h"
+#include "reducer/model/native_rows.h"
 #include "reducer/model/ops.h"
 #include "reducer/model/python_rows.h"
 #include "reducer/model/range_rows.h"
@@ -191,6 +192,7 @@ struct process {
 	size_t iterator_count;
 	struct io_rows io_rows; /* [scan] */
 	struct python_rows python; /* [scan] */
+	struct native_rows native; /* [scan] */
 	struct use_rows use;    /* [scan] */
 	struct refused_rows refused; /* [scan] */
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */

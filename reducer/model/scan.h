@@ -96,9 +96,9 @@ struct scan_subject {
 	void (*close)(struct process *process);
 };
 
-extern const struct scan_subject python_subject, python_time_subject, process_subject, tracing_subject, ranges_subject, evaluation_subject,
-	functions_subject, replays_subject, io_subject, use_subject, heap_subject, refused_subject, iterators_subject, ops_subject,
-	gpu_subject;
+extern const struct scan_subject python_subject, python_time_subject, native_time_subject, process_subject, tracing_subject, ranges_subject,
+	evaluation_subject, functions_subject, replays_subject, io_subject, use_subject, heap_subject, refused_subject, iterators_subject,
+	ops_subject, gpu_subject;
 
 /*
  * A pass of its own for one subject, once run_scan has settled clocks and names: `begin` finds `context` in the scan. Changes

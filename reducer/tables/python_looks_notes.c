@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be said under tables of looks at Python code; see reducer/tables/python_looks.h. */
+#include "reducer/tables/look_notes.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ALONE_LEAST_NS INT64_C(1000000000) /* a shorter program asks for no lines */
 #define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
-
-/* What was said of it last. */
-static const char *framework(const struct process *process, const char *name)
-{
-	const char *said = NULL;
-
-	for (size_t i = 0; i < process->framework_count; i++)
-		if (strcmp(process->frameworks[i].name, name) == 0)
-			said = process->frameworks[i].value;
-	return said;
-}
-
-/* Before the reason why there are none. */
-#define ABSENT "absent: "
 
 /* What can be done about it: nothing of tfprof's, but a line in the program. */
 #define MAKES_SECOND "any does, however idle: threading.Thread(target=threading.Event().wait, daemon=True).start()"
@@ -31,24 +17,24 @@ static const char *framework(const struct process *process, const char *name)
 /* Python whose frames could be read, asked for looks, and that never had a thread beside its first. */
 static bool was_alone(const struct process *process)
 {
-	const char *frames = framework(process, "python");
+	const char *frames = look_fact(process, "python");
 
-	return frames && strncmp(frames, "on", 2) == 0 && !framework(process, "python_time") && !process->python.look_count &&
+	return frames && strncmp(frames, "on", 2) == 0 && !look_fact(process, "python_time") && !process->python.look_count &&
 	       strcmp(process_setting(process, "PYTHON_TIME"), "0") != 0;
 }
 
 /* Why a process that ran Python was not looked at, or no more from some time on. */
 static void note_process(struct table *table, const struct process *process)
 {
-	const char *frames = framework(process, "python"), *time = framework(process, "python_time");
+	const char *frames = look_fact(process, "python"), *time = look_fact(process, "python_time");
 	const char *period = process_setting(process, "PYTHON_TIME");
 
 	if (!frames)
 		return;
 	if (strncmp(frames, "on", 2) != 0)
 		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, frames);
-	else if (time && strncmp(time, ABSENT, sizeof ABSENT - 1) == 0)
-		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + sizeof ABSENT - 1);
+	else if (look_absent(time))
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, look_absent(time));
 	else if (process->python.look_count)
 		return;
 	else if (strcmp(period, "0") == 0)
@@ -63,22 +49,6 @@ static void note_process(struct table *table, const struct process *process)
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at twice.", process->called);
 }
 
-/* As how many looks of a like time they are worth: of some that stand for much, or were drawn of many, fewer than there are. */
-static double worth(const struct python_looks *looks)
-{
-	double all = (double)python_looks_judged(looks, &looks->all), error = python_looks_error(looks, &looks->all);
-
-	return error > 0 ? all / error * (all / error) : 1;
-}
-
-/* Of a share of 10 %, in points of it. */
-static void add_error(struct text *text, const struct python_looks *looks)
-{
-	double points = 100 * sqrt(0.1 * 0.9 / worth(looks));
-
-	text_format(text, points < 9.5 ? "%.1g" : "%.0f", points);
-}
-
 static void note_looks(struct table *table, const struct request *request, const struct python_looks *looks)
 {
 	uint64_t all = python_looks_judged(looks, &looks->all), nowhere = python_looks_judged(looks, &looks->nowhere);
@@ -88,7 +58,7 @@ static void note_looks(struct table *table, const struct request *request, const
 
 	if (!looks->all.looks)
 		return;
-	add_error(&error, looks);
+	look_error_points(&error, (double)all, python_looks_error(looks, &looks->all));
 	table_note(table, NOTE_INFERRED,
 		   "Estimates, from %" PRIu64 " looks%s at %" PRIu32 " %s%s: a share of 10 %% is known to about %s points (one standard "
 		   "deviation). Wall time is that of %s; processor time is that of all threads that Python knows.",
@@ -123,12 +93,12 @@ void python_looks_note_absent(struct table *table, const struct request *request
 void python_looks_note_alone(struct table *table, const struct request *request)
 {
 	const struct process *main = request->run->process_count ? run_main(request->run) : NULL;
-	const char *frames = main ? framework(main, "python") : NULL;
+	const char *frames = main ? look_fact(main, "python") : NULL;
 
 	if (!main || !request_wants_process(request, main) || main->gone_ns - main->start_ns < ALONE_LEAST_NS)
 		return;
-	if (frames && strncmp(frames, ABSENT, sizeof ABSENT - 1) == 0 && strcmp(process_setting(main, "STACKS"), "0") != 0)
-		table_note(table, NOTE_MISSING, "Lines of Python: process %s has none. %s", main->called, frames + sizeof ABSENT - 1);
+	if (look_absent(frames) && strcmp(process_setting(main, "STACKS"), "0") != 0)
+		table_note(table, NOTE_MISSING, "Lines of Python: process %s has none. %s", main->called, look_absent(frames));
 	else if (was_alone(main))
 		table_note(table, NOTE_MISSING,
 			   "Lines of Python by time: %s%s never had a second thread, and tfprof is not the reason for one "

@@ -31,7 +31,8 @@ void tasks_free(struct tasks *tasks)
 	*tasks = (struct tasks){0};
 }
 
-const struct thread *tasks_at(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
+/* The place behind its threads. */
+static size_t behind(const struct tasks *tasks, uint32_t tid)
 {
 	size_t low = 0, high = tasks->count;
 
@@ -42,8 +43,25 @@ const struct thread *tasks_at(const struct tasks *tasks, uint32_t tid, int64_t t
 		else
 			high = middle;
 	}
-	for (; low > 0 && tasks->by_tid[low - 1]->tid == tid; low--)
-		if (tasks->by_tid[low - 1]->start_ns <= time_ns)
-			return tasks->by_tid[low - 1];
+	return low;
+}
+
+const struct thread *tasks_at(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
+{
+	for (size_t i = behind(tasks, tid); i > 0 && tasks->by_tid[i - 1]->tid == tid; i--)
+		if (tasks->by_tid[i - 1]->start_ns <= time_ns)
+			return tasks->by_tid[i - 1];
 	return NULL;
+}
+
+const struct thread *tasks_near(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
+{
+	const struct thread *oldest = NULL;
+
+	for (size_t i = behind(tasks, tid); i > 0 && tasks->by_tid[i - 1]->tid == tid; i--) {
+		oldest = tasks->by_tid[i - 1];
+		if (oldest->start_ns <= time_ns)
+			break;
+	}
+	return oldest;
 }

@@ -19,5 +19,7 @@ void tasks_free(struct tasks *tasks);
 
 /* The newest of that kernel id that lived then. NULL = the log lists none. */
 const struct thread *tasks_at(const struct tasks *tasks, uint32_t tid, int64_t time_ns);
+/* The same; where none lived then the oldest: of some the log tells the begin late, by their first call. */
+const struct thread *tasks_near(const struct tasks *tasks, uint32_t tid, int64_t time_ns);
 
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of native code went, by function: the looks of the wanted processes, put together.
+ *
+ * Rule: processor time is that of all threads, waiting time that of those whose wall time counts (look_scope.h); with --thread both are
+ * of the threads asked for. `own` is of the innermost function outside of the C library and the language's runtime, with what it called
+ * there. All are estimates: a sample stands for the time since the one before.
+ */
+#ifndef REDUCER_TABLES_NATIVE_LOOKS_H
+#define REDUCER_TABLES_NATIVE_LOOKS_H
+
+#include "reducer/tables/python_lines.h"
+#include "reducer/tables/request.h"
+#include "reducer/tables/step_values.h"
+#include "reducer/tables/wait_kinds.h"
+
+struct native_sums {
+	uint64_t looks;
+	uint64_t cpu_ns, step_cpu_ns, wait_ns, step_wait_ns;
+	double cpu_square, step_cpu_square; /* sums of squares of what each look stands for: the variances of the two times */
+	uint64_t cpu_looks, step_cpu_looks;
+};
+
+/* What looks found at one stack of one thread, in one kind of state. */
+struct native_seen {
+	uint32_t thread; /* the kernel's id */
+	uint32_t stack;	 /* 0 = none could be had */
+	uint32_t kind;	 /* enum wait_kind; WAIT_KINDS = it ran */
+	struct native_sums sums;
+};
+
+struct native_function {
+	struct native_sums self, own, total; /* total: once a stack */
+	uint64_t waits[WAIT_KINDS];	     /* of total.wait_ns */
+	uint32_t threads, processes;
+	bool is_runtime; /* of the C library or a language's runtime: `own` is its caller's */
+	size_t line; /* number of `lines`: that most of its time was at; SIZE_MAX = not known */
+	/* The last ones that it was counted for, + 1. */
+	size_t process;
+	uint64_t thread, stack;
+};
+
+struct native_line {
+	uint64_t cpu_ns, wait_ns;
+	size_t function;
+};
+
+struct native_looks {
+	const struct step_rows *judged; /* as struct python_looks has it */
+	struct python_lines names;	/* functions: the module stands in `file` */
+	struct native_function *list;	/* by number of `names` */
+	struct python_lines lines;	/* of functions, with their source files */
+	struct native_line *line_list;
+	size_t room, line_room;
+	struct native_sums all, nowhere, cut; /* nowhere: no stack could be had; cut: stacks that end early, of whole gatherings alone */
+	bool has_steps;
+	uint32_t wait_threads, threads, processes; /* wait_threads: whose waiting counts */
+	uint32_t each_most;			   /* looks that one stands for, where there were too many */
+	bool has_waits, has_cpu; /* looks of the kind are in the logs, whosever they are */
+};
+
+/* Whether a wanted process has any. */
+bool native_looks_any(const struct request *request);
+
+/* Functions of all that the request wants; `is_judged`: of the steps that are judged alone, as the verdict counts. */
+void native_looks_gather(struct native_looks *looks, const struct request *request, bool is_judged);
+void native_looks_free(struct native_looks *looks);
+
+/*
+ * Each stack that was seen, once a process, thread and kind, in order of processes, then threads; `looks` (zeroed before) gets sums and
+ * no functions. `process` is the index in run->processes.
+ */
+typedef void native_looks_visit(void *context, size_t process, const struct native_seen *seen);
+void native_looks_stacks(struct native_looks *looks, const struct request *request, native_looks_visit *visit, void *context);
+
+void native_looks_add(struct native_sums *to, const struct native_sums *more);
+
+/* How sure that is, whose time it is, how much of it was seen, and which processes were not looked at and why. */
+void native_looks_notes(struct table *table, const struct request *request, const struct native_looks *looks);
+
+/* What shares are of: processor time in steps, without steps all. */
+static inline uint64_t native_looks_judged(const struct native_looks *looks, const struct native_sums *of)
+{
+	return looks->has_steps ? of->step_cpu_ns : of->cpu_ns;
+}
+
+/* The standard error of that. */
+double native_looks_error(const struct native_looks *looks, const struct native_sums *of);
+
+/* Whether so many samples were taken that a share of a tenth is one. */
+#define NATIVE_LOOKS_ENOUGH 50
+static inline bool native_looks_is_enough(const struct native_looks *looks)
+{
+	return (looks->has_steps ? looks->all.step_cpu_looks : looks->all.cpu_looks) >= NATIVE_LOOKS_ENOUGH;
+}
+
+/* What it waits in most. NULL = it did not wait. */
+const char *native_looks_waits_in(const struct native_function *function);
+
+#endif
