@@ -19,7 +19,7 @@ static const struct table_column columns[] = {
 	[STEP_CPU] = {"step_cpu_ns", "in steps", TABLE_INTEGER, UNIT_NS, 0, "of this within steps; empty = there are no steps", "step"},
 	[WAIT] = {"wait_ns", "waited", TABLE_INTEGER, UNIT_NS, 0,
 		   "that threads whose waiting counts waited, or were not given a processor", "wait"},
-	[STEP_WAIT] = {"step_wait_ns", "in steps", TABLE_INTEGER, UNIT_NS, 0, "of this within steps", "step_wait"},
+	[STEP_WAIT] = {"step_wait_ns", "waited in steps", TABLE_INTEGER, UNIT_NS, 0, "of this within steps", "step_wait"},
 	[WAITS_IN] = {"waits_in", "waits in", TABLE_TEXT, UNIT_NONE, 0, "what most of wait_ns was: as native_time has it"},
 	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 2, "that found it, of threads that ran or whose waiting counts", "looks"},
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "in which it was found"},

@@ -10,6 +10,7 @@ const CHARTS = {
 	"library_calls": { kind: "pie", label: "function", value: "total_ns", title: "Time in libraries" },
 	"range_stats": { kind: "pie", label: "name", value: "self_ns", title: "Self time by range" },
 	"python_time": { kind: "pie", label: "function", value: "time_own_ns", title: "Time by the program's own Python functions, with libraries" },
+	"native_time": { kind: "pie", label: "function", value: "cpu_own_ns", title: "Processor time by native function, with the C library" },
 	"python_stats": { kind: "pie", label: "function", value: "bytes_self", title: "Memory allocated by Python function" },
 	"step_stats": { kind: "steps" },
 	"overview.split": { kind: "pie", label: "category", value: "steady_ns", title: "Where the time of the steps went" },
@@ -17,6 +18,7 @@ const CHARTS = {
 	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
 	"python_stacks": { kind: "flame", unit: "ns", first: "step_ns", title: "Time by call stack of Python" },
+	"native_stacks": { kind: "flame", unit: "ns", first: "step_cpu_ns", title: "Time by call stack of native code" },
 };
 const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#6b9bd1", "#a3c14a"];
 const REST = "#8c96a3"; // colour of what is not named, or not known

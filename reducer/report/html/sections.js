@@ -172,6 +172,8 @@ function overview(main) {
 	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
 	digest(main, "processes", ["process", "command", "duration_ns", "peak_bytes", "live_bytes", "end"]);
 	digest(main, "memory.summary", ["scope", "id", "allocator", "allocations", "live_bytes", "peak_bytes", "peak_time_ns"]);
+	if (!has("op_stats"))
+		digest(main, "native_time", ["function", "module", "cpu_percent", "cpu_own_ns", "cpu_total_ns", "wait_own_ns", "waits_in"]);
 	if (!has("overview.verdict") && !has("op_stats") && !has("kernel_stats"))
 		digest(main, "memory.sites");
 	facts(main, "run_env", 12);
@@ -179,14 +181,23 @@ function overview(main) {
 		...(has("losses") ? [small(byId.get("losses"))] : [element("p", { class: "note" }, byId.has("losses") ? "Nothing: every record is here." : "The table of losses was not asked for.")]));
 }
 
-// Where the time of Python code goes: of the steps, or of the run.
-function pythonTime(main) {
-	if (!has("python_time"))
+// Where the time of code goes, of the steps or of the run: lines or functions, and stacks.
+function codeTime(main, lines, stacks) {
+	if (!has(lines))
 		return;
-	for (const picture of pictures(byId.get("python_stacks")))
+	for (const picture of pictures(byId.get(stacks)))
 		put(main, picture);
-	for (const id of ["python_time", "python_stacks"])
+	for (const id of [lines, stacks])
 		panel(main, id);
+}
+
+function pythonTime(main) {
+	codeTime(main, "python_time", "python_stacks");
+}
+
+function nativePage(main) {
+	main.append(element("h2", {}, "Host code"));
+	codeTime(main, "native_time", "native_stacks");
 }
 
 function stepsPage(main) {
@@ -311,6 +322,7 @@ const SECTIONS = [
 	{ id: "steps-page", title: "Steps", isThere: () => has("step_stats"), show: stepsPage },
 	{ id: "input-page", title: "Input", isThere: () => has("input.verdict") || has("io_stats") || has("tf_data.nodes"), show: inputPage },
 	{ id: "ops-page", title: "Ops", isThere: () => has("op_stats"), show: opsPage },
+	{ id: "native-page", title: "Host code", isThere: () => has("native_time"), show: nativePage },
 	{ id: "kernels-page", title: "Kernels", isThere: () => has("kernel_stats") || has("copy_stats"), show: kernelsPage },
 	{ id: "memory-page", title: "Memory", isThere: () => has("memory.summary"), show: memoryPage },
 	{ id: TRACE, title: "Trace", isThere: () => Boolean(run.timeline), show: tracePage },
