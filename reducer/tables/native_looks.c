@@ -224,15 +224,20 @@ void native_looks_stacks(struct native_looks *looks, const struct request *reque
 	}
 }
 
-/* Libraries that a program is not told of: who called them is. */
+/* What a program is not told of: who called it is. Modules, and headers and sources of which code is compiled into the program's own. */
 static bool is_runtime(const struct symbol_frame *frame)
 {
-	static const char *const modules[] = {"libc.so*",	"libc-*.so",	 "libm.so*",   "libpthread.so*", "libpthread-*.so",
-					      "libstdc++.so*", "libc++.so*",	 "libgcc_s.so*", "ld-linux*.so*", "ld-musl*",
-					      "librt.so*",	"libtfprof.so*", "\\[vdso\\]", "linux-vdso*"};
+	static const char *const modules[] = {
+		"libc.so*",	   "libc-*.so",	    "libm.so*",	   "libpthread.so*", "libpthread-*.so", "libstdc++.so*", "libc++.so*",
+		"libgcc_s.so*",	   "librt.so*",	    "ld-linux*.so*", "ld-musl*",     "libtfprof.so*",	"linux-vdso*",	 "\\[vdso\\]",
+	};
+	static const char *const files[] = {"*/include/c++/*", "*/include/*/c++/*", "/rustc/*/library/*"};
 
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (fnmatch(modules[i], frame->module, 0) == 0)
+			return true;
+	for (size_t i = 0; frame->file && i < sizeof(files) / sizeof(files[0]); i++)
+		if (fnmatch(files[i], frame->file, 0) == 0)
 			return true;
 	return frames_is_allocator(frame);
 }

@@ -54,11 +54,11 @@ static void note_counted(struct table *table, const struct request *request, con
 	if (all <= 0)
 		return;
 	table_note(table, share < 1 - UNSEEN_FROM ? NOTE_MISSING : NOTE_INFO,
-		   "Samples stand for %.0f %% of the processor time that the kernel counted for these processes, of which %.0f %% was its own "
-		   "on their behalf%s.",
+		   "Samples stand for %.0f %% of the processor time that the kernel counted for these processes, of which %.0f %% was its "
+		   "own on their behalf%s.",
 		   100 * share, 100 * counted.system_ns / all,
-		   share < 1 - UNSEEN_FROM ? "; of the rest it is not known where it went: before there was a second thread, threads that were "
-					     "too short or too many, what is not sampled (-t run_env: native_time)"
+		   share < 1 - UNSEEN_FROM ? "; of the rest it is not known where it went: before there was a second thread, threads that "
+					     "ran too short to be met running, or were too many, what is not sampled"
 					   : "");
 }
 
@@ -86,8 +86,8 @@ static void note_stacks(struct table *table, const struct native_looks *looks)
 			   share(nowhere->cpu_ns, all->cpu_ns), share(nowhere->wait_ns, all->wait_ns));
 	if (share(cut->cpu_ns, all->cpu_ns) >= 100 * NOWHERE_FROM || share(cut->wait_ns, all->wait_ns) >= 100 * NOWHERE_FROM)
 		table_note(table, NOTE_MISSING,
-			   "Of %.1f %% of the processor time and %.1f %% of the waiting the outer callers are not known: the stack ends early, "
-			   "and what is told with callees is too little by that.",
+			   "Of %.1f %% of the processor time and %.1f %% of the waiting the outer callers are not known: the stack ends "
+			   "early, and what is told with callees is too little by that.",
 			   share(cut->cpu_ns, all->cpu_ns), share(cut->wait_ns, all->wait_ns));
 }
 
@@ -101,8 +101,8 @@ static void note_looks(struct table *table, const struct request *request, const
 	look_error_points(&error, (double)judged, native_looks_error(looks, &looks->all));
 	if (judged)
 		table_note(table, NOTE_INFERRED,
-			   "Estimates, from %" PRIu64 " samples of running code%s in %" PRIu32 " thread%s: a share of 10 %% is known to about "
-			   "%s points (one standard deviation). Processor time is that of all threads, waiting that of %s.",
+			   "Estimates, from %" PRIu64 " samples of running code%s in %" PRIu32 " thread%s: a share of 10 %% is known to "
+			   "about %s points (one standard deviation). Processor time is that of all threads, waiting that of %s.",
 			   looks->has_steps ? looks->all.step_cpu_looks : looks->all.cpu_looks, looks->has_steps ? " within steps" : "",
 			   looks->threads, looks->threads == 1 ? "" : "s", error.bytes, whose_waiting(request, looks));
 	else
@@ -114,10 +114,28 @@ static void note_looks(struct table *table, const struct request *request, const
 			   looks->each_most);
 }
 
-/* What is not sampled where something is: "on: ...". */
-static const char *said_on(const char *fact)
+/* What stands behind the state; NULL = it is another one. */
+static const char *detail_of(const char *fact, const char *state)
 {
-	return fact && strncmp(fact, "on: ", 4) == 0 && fact[4] ? fact + 4 : NULL;
+	size_t length = strlen(state);
+
+	return fact && strncmp(fact, state, length) == 0 && strncmp(fact + length, ": ", 2) == 0 ? fact + length + 2 : NULL;
+}
+
+/* What is sampled: once for all that say the same. */
+static void note_sampled(struct table *table, const struct request *request)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		const char *detail = detail_of(look_fact(process, "native_time"), "on");
+		if (!detail || strcmp(detail, before) == 0 || !request_wants_process(request, process))
+			continue;
+		table_note(table, NOTE_INFO, "Looked at%s%s: %s.", before[0] ? " in process " : "", before[0] ? process->called : "",
+			   detail);
+		before = detail;
+	}
 }
 
 /* Why a process was not looked at, or no more from some time on, or not at all that it did. */
@@ -127,8 +145,8 @@ static void note_process(struct table *table, const struct process *process)
 
 	if (look_absent(fact))
 		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, look_absent(fact));
-	else if (said_on(fact))
-		table_note(table, NOTE_INFO, "Process %s: %s", process->called, said_on(fact));
+	else if (detail_of(fact, "partly"))
+		table_note(table, NOTE_MISSING, "Process %s: %s.", process->called, detail_of(fact, "partly"));
 	else if (process->native.look_count || process->end == END_IMPORTED)
 		return;
 	else if (!period[0])
@@ -139,8 +157,8 @@ static void note_process(struct table *table, const struct process *process)
 			   "Process %s was not looked at: setting NATIVE_TIME=0; TFPROF_NATIVE_TIME=10 looks each 10 ms.", process->called);
 	else if (!fact)
 		table_note(table, NOTE_MISSING,
-			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one; or it ended, or "
-			   "its windows closed, before.",
+			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one; or it "
+			   "ended, or its windows closed, before.",
 			   process->called);
 	else
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at.", process->called);
@@ -150,6 +168,7 @@ void native_looks_notes(struct table *table, const struct request *request, cons
 {
 	note_looks(table, request, looks);
 	note_counted(table, request, looks);
+	note_sampled(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			note_process(table, &request->run->processes[i]);

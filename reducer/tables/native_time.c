@@ -65,7 +65,7 @@ static const struct table_column columns[] = {
 	[WAITS_IN] = {"waits_in", "waits in", TABLE_TEXT, UNIT_NONE, 0,
 		       "what most of wait_total_ns was, by the system call: lock (futex), sleep, poll, read, write, recv, send, accept, "
 		       "connect, child, sync, ...; page or processor = in none: a page was fetched, or no processor given; other"},
-	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 2, "that found it on a stack, of a thread that ran or whose waiting counts"},
+	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 2, "that found it, of threads that ran or whose waiting counts"},
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "in which it was found"},
 	[PROCESSES] = {"processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes ran it"},
 };
@@ -159,8 +159,8 @@ static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
 const struct table_kind table_native_time = {
 	.id = "native_time",
 	.title = "Time by native function",
-	.help = "Which functions of native code (C, C++, Rust, ...) processor time goes into, and what threads wait for, within steps and in "
-		"all: each by itself, with the C library and runtime that it called, and with all that it called.",
+	.help = "Which functions of native code (C, C++, Rust, ...) processor time goes into, and what threads wait for, within steps "
+		"and in all: each by itself, with the C library and runtime that it called, and with all that it called.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_THREAD | FILTER_WINDOW | FILTER_STEP,

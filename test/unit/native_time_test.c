@@ -193,7 +193,7 @@ static void steps(struct maker_records *records)
 	for (uint64_t number = 1; number <= 3; number++)
 		MAKER_ADD(records, 10000 * number, step, .number = number);
 	/* Told late: it is of the first step. */
-	MAKER_ADD(records, 35000, native_time, .thread = WORKER, .stack = HOT_IN_OUTER, .cpu = 700, .before = 17000, .call = NATIVE_NO_CALL);
+	MAKER_ADD(records, 35000, native_time, .thread = WORKER, .stack = HOT_IN_OUTER, .cpu = 700, .before = 17000);
 	/* Before the first, and in the last, whose end nothing tells. */
 	MAKER_ADD(records, 35001, native_time, .thread = MAIN, .stack = HOT_IN_OUTER, .cpu = 30, .before = 30000, .call = NATIVE_NO_CALL);
 	MAKER_ADD(records, 35002, native_time, .thread = MAIN, .stack = HOT_IN_OUTER, .cpu = 4, .call = NATIVE_NO_CALL);
@@ -262,7 +262,8 @@ static void take(void *state, struct batch *batch, uint64_t number)
 {
 	static const int fields[] = {0, 1, 2, 3, 4, 5};
 	const uint64_t runs = number % 2;
-	const uint64_t values[] = {1 + number / 2 % 3, runs ? HOT_IN_OUTER : LIBC_IN_HOT, runs ? RUN_NS : 0, runs ? 0 : WAIT_TICKS, 0, FUTEX};
+	const uint64_t stack = runs ? HOT_IN_OUTER : LIBC_IN_HOT;
+	const uint64_t values[] = {1 + number / 2 % 3, stack, runs ? RUN_NS : 0, runs ? 0 : WAIT_TICKS, 0, FUTEX};
 
 	assert_int_equal(batch_begin(batch, 1), 0);
 	struct batch_kind *kind = batch_add(batch, TAG, 1000 + number);
