@@ -257,13 +257,39 @@ static void take_line(struct native_looks *looks, const struct symbol_frame *fra
 	looks->line_list[number].wait_ns += sums->wait_ns;
 }
 
+static bool near_equal(const void *context, const void *key, uint32_t number)
+{
+	return ((const struct native_looks *)context)->nears[number].symbol == key;
+}
+
+/* All that are nearest to one symbol are one function: "[near symbol]" of "symbol+0x32". */
+static const char *near_text(struct native_looks *looks, const char *symbol)
+{
+	uint64_t hash = base_mix((uintptr_t)symbol);
+	uint32_t number = base_index_find(&looks->near_index, hash, near_equal, looks, symbol);
+	const char *plus = strrchr(symbol, '+');
+	struct text text = {0};
+
+	if (number != UINT32_MAX)
+		return looks->nears[number].text;
+	text_string(&text, "[near ");
+	text_put(&text, symbol, plus ? (size_t)(plus - symbol) : strlen(symbol));
+	text_string(&text, "]");
+	looks->nears = base_grow(looks->nears, &looks->near_room, looks->near_count + 1, sizeof(*looks->nears));
+	looks->nears[looks->near_count] = (struct native_near){symbol, text.bytes};
+	base_index_add(&looks->near_index, hash, (uint32_t)looks->near_count);
+	return looks->nears[looks->near_count++].text;
+}
+
 /* Code without a name is one function a module; of code in no file (made at run time) all is. */
 static size_t number_of(struct native_looks *looks, const struct symbol_frame *frame)
 {
 	struct symbol_frame key = {.function = frame->function, .file = frame->module};
 	size_t before = looks->names.count, number;
 
-	if (!frame->is_named)
+	if (frame->is_near)
+		key.function = near_text(looks, frame->function);
+	else if (!frame->is_named)
 		key.function = frame->module[0] ? "[functions without a name]" : "[code in no file]";
 	number = python_lines_number(&looks->names, &key);
 	looks->list = base_grow(looks->list, &looks->room, number + 1, sizeof(*looks->list));
@@ -381,6 +407,10 @@ void native_looks_free(struct native_looks *looks)
 {
 	python_lines_free(&looks->names);
 	python_lines_free(&looks->lines);
+	for (size_t i = 0; i < looks->near_count; i++)
+		free(looks->nears[i].text);
+	free(looks->nears);
+	base_index_free(&looks->near_index);
 	free(looks->list);
 	free(looks->line_list);
 	*looks = (struct native_looks){0};

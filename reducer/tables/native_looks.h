@@ -40,6 +40,12 @@ struct native_function {
 	uint64_t thread, stack;
 };
 
+/* The text that stands for functions whose nearest symbol is that. */
+struct native_near {
+	const char *symbol; /* with its distance: one address */
+	char *text;
+};
+
 struct native_line {
 	uint64_t cpu_ns, wait_ns;
 	size_t function;
@@ -51,6 +57,9 @@ struct native_looks {
 	struct native_function *list;	/* by number of `names` */
 	struct python_lines lines;	/* of functions, with their source files */
 	struct native_line *line_list;
+	struct native_near *nears;
+	size_t near_count, near_room;
+	struct base_index near_index;
 	size_t room, line_room;
 	struct native_sums all, nowhere, cut; /* nowhere: no stack could be had; cut: stacks that end early, of whole gatherings alone */
 	bool has_steps;

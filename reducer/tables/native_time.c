@@ -38,7 +38,8 @@ enum {
 
 #define WAIT_HELP "that threads whose waiting counts waited, or were not given a processor, "
 static const struct table_column columns[] = {
-	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "demangled; those without a name are one of each module"},
+	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0,
+		      "demangled; [near NAME]: without a name, behind that one; the others without one are one of each module"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 0, "the program or library that holds it"},
 	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 3, "its source file, from debug information"},
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 3, "in that file: at which most of its time was seen, itself or in a call"},
@@ -50,7 +51,7 @@ static const struct table_column columns[] = {
 	[CPU_ERROR] = {"cpu_error_ns", "+-", TABLE_INTEGER, UNIT_NS, 2,
 			"standard error of step_cpu_own_ns, without steps of cpu_own_ns: the root of the summed squares of what each "
 			"sample stands for"},
-	[CPU_SELF] = {"cpu_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost function of all"},
+	[CPU_SELF] = {"cpu_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 2, "the same where it was the innermost function of all"},
 	[CPU_TOTAL] = {"cpu_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 1,
 			"the same, with all that it called; a recursive function counts once a stack"},
 	[STEP_CPU_OWN] = {"step_cpu_own_ns", "in steps", TABLE_INTEGER, UNIT_NS, 2, "cpu_own_ns within steps; empty = there are no steps"},
@@ -59,7 +60,7 @@ static const struct table_column columns[] = {
 	[WAIT_OWN] = {"wait_own_ns", "waited", TABLE_INTEGER, UNIT_NS, 0,
 		       WAIT_HELP "in it and in what it called of the C library and the language's runtime"},
 	[WAIT_SELF] = {"wait_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 3, WAIT_HELP "where it was the innermost function of all"},
-	[WAIT_TOTAL] = {"wait_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 1, WAIT_HELP "with all that it called"},
+	[WAIT_TOTAL] = {"wait_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, WAIT_HELP "with all that it called"},
 	[STEP_WAIT_OWN] = {"step_wait_own_ns", "in steps", TABLE_INTEGER, UNIT_NS, 2, "wait_own_ns within steps"},
 	[STEP_WAIT_TOTAL] = {"step_wait_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 3, "wait_total_ns within steps"},
 	[WAITS_IN] = {"waits_in", "waits in", TABLE_TEXT, UNIT_NONE, 0,
