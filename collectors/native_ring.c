@@ -14,8 +14,8 @@
 
 #include "writer/poison.h"
 
-#define STACK_BYTES 16384u /* of the stack's top in each sample: some 60 to 100 frames */
-#define RING_BYTES 32768u  /* room for one; the kernel lets a user lock 516 KiB a processor */
+#define STACK_BYTES 32768u /* of the stack's top in each sample: some 100 to 200 frames */
+#define RING_BYTES 65536u  /* room for one; the kernel lets a user lock 516 KiB a processor */
 #define RUN_NS 20000       /* that the thread runs before the sample is taken; the kernel's least are 10,000 */
 
 /* Registers in the order of a sample, by the kernel's numbers (asm/perf_regs.h). */

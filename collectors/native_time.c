@@ -19,13 +19,14 @@
 
 #define THREADS_MOST 256      /* looked at; the first thread is one of them */
 #define FILES_MOST 64         /* of these, whose waits are looked at, */
-#define RINGS_MOST 64         /* and what they run, 36 KiB each */
+#define RINGS_MOST 64         /* and what they run, 68 KiB each */
 #define RING_AFTER_NS 20000000 /* that a thread has run before: one that lives shorter costs the host no number */
 #define SWITCH_NS 600        /* what an event, though off, costs a thread each time it is given a processor, in a virtual machine */
 #define SWITCH_SHARE 100     /* of the processor time of all threads one part may go into that; else there are no rings */
-#define SWITCH_MS 1000       /* between two looks at it */
+#define SWITCH_MS 1000       /* between two looks at it, */
+#define SWITCHES_LEAST 2000  /* among them ours, with which it is not looked at */
 #define REST_MS 30000        /* without rings the first time, then twice as long each time */
-#define COPY_BYTES 16384u     /* of a waiting thread's stack */
+#define COPY_BYTES 65536u     /* of a waiting thread's stack */
 #define LIST_MS 100           /* between two looks which threads there are */
 #define OTHERS_IDLE_MS 500    /* an idle thread that is not the first one is told of so often */
 #define STATUS_BYTES 4096u    /* of /proc/thread-self/status */
@@ -262,7 +263,7 @@ static void weigh_switches(struct tfp_native_watch *watch)
 	uint64_t switches = (uint64_t)use.ru_nvcsw + (uint64_t)use.ru_nivcsw;
 	uint64_t used_ns = ((uint64_t)use.ru_utime.tv_sec + (uint64_t)use.ru_stime.tv_sec) * 1000000000 +
 			   ((uint64_t)use.ru_utime.tv_usec + (uint64_t)use.ru_stime.tv_usec) * 1000;
-	int is_dear = watch->switches_due && watch->now >= watch->rest_until &&
+	int is_dear = watch->switches_due && watch->now >= watch->rest_until && switches - watch->switches >= SWITCHES_LEAST &&
 		      (switches - watch->switches) * SWITCH_NS * SWITCH_SHARE > used_ns - watch->used_ns;
 	watch->switches_due = watch->now + tfp_pace_ticks(SWITCH_MS);
 	watch->switches = switches;

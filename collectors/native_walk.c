@@ -95,11 +95,10 @@ static int step(struct walker *walker, const struct tfp_rule *rule)
 /* Fills pcs, innermost first. How many. */
 static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32_t *pcs, uint32_t epoch)
 {
-	uint32_t most = stacks->frames < TFP_NATIVE_FRAMES ? stacks->frames : TFP_NATIVE_FRAMES;
 	struct tfp_site site;
 
 	for (uint32_t count = 0;; count++) {
-		if (count == most) {
+		if (count == TFP_NATIVE_FRAMES) {
 			walker->cut = TFP_PC_CUT_DEPTH;
 			return count;
 		}

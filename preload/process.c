@@ -414,6 +414,7 @@ TFP_EXPORT int setns(int file, int type)
 TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
 	tfp_resolve();
+	tfp_thread_have(); /* a fork child that calls nothing else of ours begins here */
 	tfp_system_threading();
 	tfp_python_threading();
 	tfp_native_time_threading();

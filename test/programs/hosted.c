@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hosted [fork | close | unload LIBRARY]...: a program with threads that knows where its time goes. Prints {"function": [seconds of
+ * processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another one; lulls sleeps; wants
+ * waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before; `fork`: a child does
+ * the same; `unload`: a third thread opens and closes a library all the while, and runs code of it. Rule: each part is a function of its
+ * own, never inlined.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/stacks/noinline.h"
+
+#define SECONDS 0.6
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *library;
+static atomic_int is_over;
+static volatile double sink;
+static double lasted[4][2];
+
+static double seconds(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+NOINLINE static double work(int turns, double of)
+{
+	for (int i = 0; i < turns; i++)
+		of = of * 0.9999 + 1.0 / (of + i);
+	return of;
+}
+
+#define PART(name, number, statement) \
+	NOINLINE static void name(double times) \
+	{ \
+		double before = seconds(CLOCK_THREAD_CPUTIME_ID), since = seconds(CLOCK_MONOTONIC), until = times * SECONDS; \
+		(void)until; \
+		statement; \
+		lasted[number][0] += seconds(CLOCK_THREAD_CPUTIME_ID) - before; \
+		lasted[number][1] += seconds(CLOCK_MONOTONIC) - since; \
+	}
+
+PART(hot, 0, while (seconds(CLOCK_THREAD_CPUTIME_ID) - before < until) sink = work(50000, times))
+PART(warm, 1, while (seconds(CLOCK_THREAD_CPUTIME_ID) - before < until) sink = work(50000, times))
+PART(lulls, 2, usleep((useconds_t)(until * 1e6)))
+PART(wants, 3, pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock))
+
+static void *holds(void *held)
+{
+	pthread_mutex_lock(&lock);
+	atomic_store((atomic_int *)held, 1);
+	hot(1);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *reloads(void *unused)
+{
+	(void)unused;
+	while (!is_over) {
+		void *object = dlopen(library, RTLD_NOW);
+		double (*spin)(double) = object ? (double (*)(double))dlsym(object, "spin") : NULL;
+		for (int i = 0; spin && i < 5; i++)
+			sink = spin(sink);
+		if (object)
+			dlclose(object);
+	}
+	return NULL;
+}
+
+static void whole(const char *who)
+{
+	atomic_int held = 0;
+	pthread_t other;
+
+	memset(lasted, 0, sizeof lasted);
+	pthread_create(&other, NULL, holds, &held);
+	while (!held)
+		usleep(100);
+	wants(1);
+	pthread_join(other, NULL);
+	lulls(1);
+	hot(1);
+	warm(1);
+	printf("{\"who\": \"%s\", \"hot\": [%.3f, %.3f], \"warm\": [%.3f, %.3f], \"lulls\": [%.3f, %.3f], \"wants\": [%.3f, %.3f]}\n", who,
+	       lasted[0][0], lasted[0][1], lasted[1][0], lasted[1][1], lasted[2][0], lasted[2][1], lasted[3][0], lasted[3][1]);
+	fflush(stdout);
+}
+
+/* Something waits beside the parts: while it does there is a second thread. */
+static void *idles(void *unused)
+{
+	pause();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	int forks = 0;
+	pthread_t thread, idle;
+
+	pthread_create(&idle, NULL, idles, NULL);
+	for (int i = 1; i < argc; i++) {
+		forks |= strcmp(argv[i], "fork") == 0;
+		if (strcmp(argv[i], "close") == 0)
+			for (int file = 3; file < sysconf(_SC_OPEN_MAX) && file < 65536; file++)
+				close(file);
+		if (strcmp(argv[i], "unload") == 0)
+			library = argv[++i];
+	}
+	if (library)
+		pthread_create(&thread, NULL, reloads, NULL);
+	whole("parent");
+	if (forks && !fork()) {
+		pthread_create(&idle, NULL, idles, NULL);
+		whole("child");
+		return 0;
+	}
+	if (forks)
+		wait(NULL);
+	is_over = 1;
+	if (library)
+		pthread_join(thread, NULL);
+	return 0;
+}
