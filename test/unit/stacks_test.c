@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/native_walk.h"
 #include "collectors/stacks.h"
 #include "collectors/stacks_index.h"
 #include "collectors/stacks_memory.h"
@@ -540,6 +541,35 @@ static void test_stacks_side_by_side_are_asked_for_apart(void **state)
 	assert_int_equal(munmap(pages, STACKS * STACK * 4096), 0);
 }
 
+/* The stack of this function's caller, walked as another thread's is, from `bytes` of a copy. */
+static NOINLINE uint32_t walk_copy(size_t bytes, int has_fp)
+{
+	static uint8_t data[1u << 16];
+	static struct tfp_native_walk room;
+	uintptr_t *frame = __builtin_frame_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
+	struct tfp_native_registers registers = {(uintptr_t)__builtin_return_address(0), sp, frame[0], 0, has_fp, 0};
+	struct tfp_native_copy copy = {sp, bytes < (uintptr_t)environ - sp ? bytes : (uintptr_t)environ - sp, data, 0, SIZE_MAX};
+
+	memcpy(data, (const void *)sp, copy.bytes);
+	assert_int_not_equal(tfp_stacks_outside_begin(stacks), 0);
+	uint32_t node = tfp_native_walk(stacks, &room, &registers, &copy);
+	tfp_stacks_outside_end(stacks);
+	return node;
+}
+
+static void test_a_copied_stack_is_the_same_or_ends_early(void **state)
+{
+	uint32_t true_one = capture(), whole = walk_copy(1u << 16, 1);
+
+	(void)state;
+	assert_int_equal(nodes[whole] >> 32, nodes[true_one] >> 32); /* all but this place */
+	assert_int_equal(root_of(walk_copy(64, 1))->flags, TFP_PC_CUT_MEMORY);
+	assert_in_range(length_of(walk_copy(1u << 16, 0)), 2, length_of(true_one) + 1);
+	tfp_stacks_unload_begin(stacks);
+	assert_int_equal(tfp_stacks_outside_begin(stacks), 0);
+	tfp_stacks_unload_end(stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +583,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_slow_holder_of_the_lock_is_waited_for, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_holder_that_is_gone_is_not_waited_for, begin, end),
 		cmocka_unit_test_setup_teardown(test_unloading_changes_no_stack, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_copied_stack_is_the_same_or_ends_early, begin, end),
 #if defined __x86_64__
 		cmocka_unit_test_setup_teardown(test_code_without_tables_ends_the_stack, begin, end),
 #endif
