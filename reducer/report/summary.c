@@ -352,7 +352,7 @@ static const struct part {
 	{put_steps, {2, 4, 9}, {2, 4, 9}, 11, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
 	{summary_put_ops, {5, 2, 5}, {5, 0, 0}, 6, 0, 2},
-	{summary_put_lines, {6, 0, 0}, {6, 0, 0}, 5, 0, 0},
+	{summary_put_lines, {6, 0, 0}, {6, 0, 0}, 7, 0, 0},
 	{summary_put_memory, {7, 3, 5}, {7, 3, 5}, 8, 0, 0},
 	{summary_put_gpu, {3, 0, 4}, {3, 0, 4}, 9, 0, 0},
 	{summary_put_processes, {10, 0, 0}, {10, 0, 0}, 9, 0, 0},

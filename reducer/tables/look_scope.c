@@ -75,6 +75,23 @@ uint64_t look_scope_within(const struct request *request, int64_t from_ns, int64
 	return to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
 }
 
+void look_scope_add_whole(const struct look_scope *scope, uint64_t *steps_ns, uint64_t *lives_ns)
+{
+	const struct request *request = scope->request;
+	const struct units *units = &scope->steps;
+
+	if (request->thread)
+		return;
+	if (!units->count && !request->has_steps)
+		*lives_ns += look_scope_within(request, scope->process->start_ns, scope->process->end_ns);
+	for (size_t i = 0; i < units->count; i++) {
+		const struct unit *step = &units->items[i];
+		bool is_in = !request->has_steps || (step->number >= request->first_step && step->number <= request->last_step);
+		if (is_in && look_scope_has(scope, step->thread))
+			*steps_ns += look_scope_within(request, step->start_ns, step->end_ns);
+	}
+}
+
 /* Whether any process has a step that ended: where none has, those without an end count, as in step_rows_find. */
 static bool has_whole_steps(const struct request *request)
 {

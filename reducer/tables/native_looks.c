@@ -200,6 +200,7 @@ static void take_process(struct gathering *gathering, size_t number, native_look
 	look_scope_make(&gathering->scope, gathering->request, number, gathering->looks->judged);
 	find_scope(gathering);
 	gathering->looks->has_steps |= gathering->scope.steps.count != 0;
+	look_scope_add_whole(&gathering->scope, &gathering->looks->asked_steps_ns, &gathering->looks->asked_lives_ns);
 	for (size_t i = 0; i < process->native.look_count; i++)
 		take_look(gathering, &process->native.looks[i]);
 	if (gathering->count)
@@ -262,7 +263,7 @@ static bool near_equal(const void *context, const void *key, uint32_t number)
 	return ((const struct native_looks *)context)->nears[number].symbol == key;
 }
 
-/* All that are nearest to one symbol are one function: "[near symbol]" of "symbol+0x32". */
+/* All that are nearest to one symbol are one function: "~symbol" of "symbol+0x32". */
 static const char *near_text(struct native_looks *looks, const char *symbol)
 {
 	uint64_t hash = base_mix((uintptr_t)symbol);
@@ -272,9 +273,8 @@ static const char *near_text(struct native_looks *looks, const char *symbol)
 
 	if (number != UINT32_MAX)
 		return looks->nears[number].text;
-	text_string(&text, "[near ");
+	text_string(&text, "~");
 	text_put(&text, symbol, plus ? (size_t)(plus - symbol) : strlen(symbol));
-	text_string(&text, "]");
 	looks->nears = base_grow(looks->nears, &looks->near_room, looks->near_count + 1, sizeof(*looks->nears));
 	looks->nears[looks->near_count] = (struct native_near){symbol, text.bytes};
 	base_index_add(&looks->near_index, hash, (uint32_t)looks->near_count);

@@ -62,6 +62,7 @@ struct native_looks {
 	struct base_index near_index;
 	size_t room, line_room;
 	struct native_sums all, nowhere, cut; /* nowhere: no stack could be had; cut: stacks that end early, of whole gatherings alone */
+	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps, and processes without any, took, looked at or not; 0 = not known */
 	bool has_steps;
 	uint32_t wait_threads, threads, processes; /* wait_threads: whose waiting counts */
 	uint32_t each_most;			   /* looks that one stands for, where there were too many */
@@ -93,7 +94,17 @@ static inline uint64_t native_looks_judged(const struct native_looks *looks, con
 	return looks->has_steps ? of->step_cpu_ns : of->cpu_ns;
 }
 
-/* The standard error of that. */
+/* The same of waiting, and what that is of; 0 = it is not known. */
+static inline uint64_t native_looks_waited(const struct native_looks *looks, const struct native_sums *of)
+{
+	return looks->has_steps ? of->step_wait_ns : of->wait_ns;
+}
+static inline uint64_t native_looks_whole(const struct native_looks *looks)
+{
+	return looks->has_steps ? looks->asked_steps_ns : looks->asked_lives_ns;
+}
+
+/* The standard error of the processor time. */
 double native_looks_error(const struct native_looks *looks, const struct native_sums *of);
 
 /* Whether so many samples were taken that a share of a tenth is one. */

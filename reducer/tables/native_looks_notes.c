@@ -96,6 +96,10 @@ static void note_looks(struct table *table, const struct request *request, const
 	uint64_t judged = native_looks_judged(looks, &looks->all);
 	struct text error = {0};
 
+	if (!looks->all.looks && native_looks_any(request))
+		table_note(table, NOTE_MISSING,
+			   "No look of what is asked for: none found a thread running, and those that waited are others than %s.",
+			   whose_waiting(request, looks));
 	if (!looks->all.looks)
 		return;
 	look_error_points(&error, (double)judged, native_looks_error(looks, &looks->all));

@@ -39,7 +39,7 @@ enum {
 #define WAIT_HELP "that threads whose waiting counts waited, or were not given a processor, "
 static const struct table_column columns[] = {
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0,
-		      "demangled; [near NAME]: without a name, behind that one; the others without one are one of each module"},
+		      "demangled; ~NAME: without a name, behind that one; the others without one are one of each module"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 0, "the program or library that holds it"},
 	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 3, "its source file, from debug information"},
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 3, "in that file: at which most of its time was seen, itself or in a call"},

@@ -152,24 +152,6 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 					      .aside_ns = step && !is_in_scope ? look->cpu_ns : 0});
 }
 
-/* Of threads that were asked for it is not known how long each lived. */
-static void add_asked(struct gathering *gathering)
-{
-	const struct request *request = gathering->request;
-	const struct units *units = &gathering->scope.steps;
-
-	if (request->thread)
-		return;
-	if (!units->count && !request->has_steps)
-		gathering->looks->asked_lives_ns += look_scope_within(request, gathering->process->start_ns, gathering->process->end_ns);
-	for (size_t i = 0; i < units->count; i++) {
-		const struct unit *step = &units->items[i];
-		bool is_in = !request->has_steps || (step->number >= request->first_step && step->number <= request->last_step);
-		if (is_in && look_scope_has(&gathering->scope, step->thread))
-			gathering->looks->asked_steps_ns += look_scope_within(request, step->start_ns, step->end_ns);
-	}
-}
-
 static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
 {
 	const struct process *process = gathering->process;
@@ -179,7 +161,7 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	look_scope_make(&gathering->scope, gathering->request, gathering->number, gathering->looks->judged);
 	find_scope(gathering);
 	gathering->looks->has_steps |= gathering->scope.steps.count != 0;
-	add_asked(gathering);
+	look_scope_add_whole(&gathering->scope, &gathering->looks->asked_steps_ns, &gathering->looks->asked_lives_ns);
 	for (size_t i = 0; i < process->python.look_count; i++) {
 		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
 			mark++;
