@@ -21,7 +21,7 @@
 
 static doctor_check *const checks[] = {
 	doctor_library, doctor_settings, doctor_output,	   doctor_trial, doctor_clock,	    doctor_libc,
-	doctor_memory,	doctor_limits,	 doctor_container, doctor_gpu,	 doctor_frameworks, doctor_program,
+	doctor_memory,	doctor_limits,	 doctor_container, doctor_native, doctor_gpu,	 doctor_frameworks, doctor_program,
 };
 
 enum { OPTION_KERNEL = 0, OPTION_PYTHON = 1, OPTION_HELP = 2, OPTION_NONE = 3 };

@@ -29,7 +29,8 @@ void doctor_say(struct doctor *doctor, enum doctor_level level, const char *subj
 typedef void doctor_check(struct doctor *doctor);
 
 /* The checks of the machine (doctor_machine.c) and of the recording itself (doctor_trial.c), in the order printed. */
-doctor_check doctor_settings, doctor_output, doctor_clock, doctor_libc, doctor_memory, doctor_limits, doctor_container;
+doctor_check doctor_settings, doctor_output, doctor_clock, doctor_libc, doctor_memory, doctor_limits, doctor_container,
+	doctor_native;
 doctor_check doctor_library, doctor_trial, doctor_program;
 
 /* Of GPUs; doctor_cuda.c. */

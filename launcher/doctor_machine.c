@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Doctor's checks of the machine: clock, C library, shared memory, limits, container.
+ * Doctor's checks of the machine: clock, C library, shared memory, limits, container, samples of native code.
  *
  * Rule: read what the kernel says under /proc and /sys, ask libc, change nothing.
  */
@@ -9,12 +9,15 @@
 #include "launcher/say.h"
 
 #include <gnu/libc-version.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Reads the first line of a file without its end; "" where it cannot be read. */
@@ -173,4 +176,42 @@ void doctor_container(struct doctor *doctor)
 	}
 	if (!complaints)
 		doctor_say(doctor, DOCTOR_FINE, "container", "none seen, no seccomp filter, no tracer", "");
+}
+
+/* As collectors/native_ring.c asks for it. */
+static bool may_sample(bool with_kernel)
+{
+	struct perf_event_attr wanted = {.type = PERF_TYPE_SOFTWARE,
+					 .size = sizeof wanted,
+					 .config = PERF_COUNT_SW_TASK_CLOCK,
+					 .sample_period = 1000000,
+					 .disabled = 1,
+					 .exclude_kernel = !with_kernel,
+					 .exclude_hv = 1};
+	long event = syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (event >= 0)
+		close((int)event);
+	return event >= 0;
+}
+
+void doctor_native(struct doctor *doctor)
+{
+	static const char waits[] = "where native code waits is known all the same, Python's lines, too";
+	char seccomp[32], level[32];
+
+	read_status("Seccomp", seccomp, sizeof seccomp);
+	read_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level);
+	if (strcmp(seccomp, "0")) {
+		doctor_say(doctor, DOCTOR_NOTE, "native", "what native code runs is not sampled: a filter of system calls is in force", waits);
+	} else if (may_sample(true)) {
+		doctor_say(doctor, DOCTOR_FINE, "native", "what native code runs is sampled, with its time in the kernel", "");
+	} else if (may_sample(false)) {
+		doctor_say(doctor, DOCTOR_FINE, "native", "what native code runs is sampled", "");
+	} else {
+		char *fact = say_text("what native code runs is not sampled: the kernel refuses perf_event_open (kernel.perf_event_paranoid %s)",
+				      level[0] ? level : "unknown");
+		doctor_say(doctor, DOCTOR_NOTE, "native", fact, waits);
+		free(fact);
+	}
 }
