@@ -147,7 +147,7 @@ static void put_waits(struct summary *summary, const struct native_looks *looks,
 	if (first == SIZE_MAX || all < WAITED_FROM * whole || whole <= 0)
 		return;
 	name_function(summary, &name, looks, first, FUNCTION_MOST);
-	text_format(&sentence, "%s waited %.0f %% of the time (-t native_time), most of it in %s (%s): %.0f %%.",
+	text_format(&sentence, "%s waited %.0f %% of the time (-t native_time), above all in %s (%s): %.0f %%.",
 		    looks->has_steps	   ? "In steps their thread"
 		    : looks->processes > 1 ? "The processes' first threads"
 					   : "The first thread",
