@@ -203,13 +203,15 @@ void doctor_native(struct doctor *doctor)
 	read_status("Seccomp", seccomp, sizeof seccomp);
 	read_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level);
 	if (strcmp(seccomp, "0")) {
-		doctor_say(doctor, DOCTOR_NOTE, "native", "what native code runs is not sampled: a filter of system calls is in force", waits);
+		doctor_say(doctor, DOCTOR_NOTE, "native", "what native code runs is not sampled: a filter of system calls is in force",
+			   waits);
 	} else if (may_sample(true)) {
 		doctor_say(doctor, DOCTOR_FINE, "native", "what native code runs is sampled, with its time in the kernel", "");
 	} else if (may_sample(false)) {
 		doctor_say(doctor, DOCTOR_FINE, "native", "what native code runs is sampled", "");
 	} else {
-		char *fact = say_text("what native code runs is not sampled: the kernel refuses perf_event_open (kernel.perf_event_paranoid %s)",
+		char *fact = say_text("what native code runs is not sampled: the kernel refuses perf_event_open "
+				      "(kernel.perf_event_paranoid %s)",
 				      level[0] ? level : "unknown");
 		doctor_say(doctor, DOCTOR_NOTE, "native", fact, waits);
 		free(fact);

@@ -326,6 +326,27 @@ void rule_garbage_collection(const struct rule_facts *facts, struct finding *fin
 	finding_gain(finding, facts, finding->measured / 100 * whole, "it does not run within steps");
 }
 
+void rule_python_lock(const struct rule_facts *facts, struct finding *finding)
+{
+	double whole = facts_value(facts, FACT_step_time_ns);
+	const char *place = facts->facts[FACT_python_lock_ns].label;
+
+	if (!finding_needs(finding, whole > 0, "no steps were recorded") ||
+	    !finding_needs(finding, facts_known(facts, FACT_python_lock_percent), "no looks at native code were taken in the steps"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_python_lock_percent));
+	text_format(&finding->title, "In %.1f %% of the step time the thread of the steps waited for Python's lock (GIL).",
+		    finding->measured);
+	if (place[0])
+		text_format(&finding->title, " Other threads were mostly in %s.", place);
+	text_string(&finding->remedy,
+		    "One thread runs Python code at a time: give the other threads' work to processes (num_workers, multiprocessing), or "
+		    "to libraries that let go of the lock, do it between steps or less often; sys.setswitchinterval() says how long one "
+		    "keeps it.");
+	finding_prove(finding, facts, FACT_python_lock_ns);
+	finding_gain(finding, facts, finding->measured / 100 * whole, "no other thread runs Python code meanwhile");
+}
+
 /* Nearly all of it is compiling, of which a rule of its own tells. */
 static bool is_rarely_compiled(const struct rule_facts *facts, const struct finding *finding)
 {

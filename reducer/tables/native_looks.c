@@ -51,6 +51,7 @@ void native_looks_add(struct native_sums *to, const struct native_sums *more)
 	to->cpu_ns += more->cpu_ns;
 	to->step_cpu_ns += more->step_cpu_ns;
 	to->wait_ns += more->wait_ns;
+	to->step_scope_ns += more->step_scope_ns;
 	to->step_wait_ns += more->step_wait_ns;
 	to->cpu_square += more->cpu_square;
 	to->step_cpu_square += more->step_cpu_square;
@@ -126,7 +127,7 @@ static void take_look(struct gathering *gathering, const struct native_look *loo
 		gathering->looks->each_most = look->count;
 	if (!look_scope_asked(&gathering->scope, look->time_ns, &step))
 		return;
-	struct native_sums more = {.looks = count};
+	struct native_sums more = {.looks = count, .step_scope_ns = step && is_scope ? amount : 0};
 	if (look->is_wait) {
 		more.wait_ns = amount;
 		more.step_wait_ns = step ? amount : 0;

@@ -17,6 +17,7 @@
 struct native_sums {
 	uint64_t looks;
 	uint64_t cpu_ns, step_cpu_ns, wait_ns, step_wait_ns;
+	uint64_t step_scope_ns; /* in steps, of the threads whose waiting counts: running or waiting */
 	double cpu_square, step_cpu_square; /* sums of squares of what each look stands for: the variances of the two times */
 	uint64_t cpu_looks, step_cpu_looks;
 };
@@ -116,5 +117,17 @@ static inline bool native_looks_is_enough(const struct native_looks *looks)
 
 /* What it waits in most. NULL = it did not wait. */
 const char *native_looks_waits_in(const struct native_function *function);
+
+/*
+ * How much of the steps' time their threads waited for Python's lock, in percent; -1 where too few looks say so, or there are no steps.
+ * Appends which row of native_time says so to `where`.
+ */
+double native_looks_lock(const struct request *request, uint64_t *ns, struct text *where);
+
+/* A sentence on that, begun with a blank, where it is `least` percent. */
+void native_looks_say_lock(struct text *sentence, const struct request *request, double least);
+
+/* The same on the function, of the program's own if there is one, in which the steps' threads were longest. */
+void native_looks_say(struct text *sentence, const struct request *request, double least);
 
 #endif

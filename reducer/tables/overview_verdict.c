@@ -9,6 +9,7 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/memory_out.h"
+#include "reducer/tables/native_looks.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
@@ -42,6 +43,7 @@ enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
 #define RARE_FROM 10.0 /* percent: rule rare_work has the same */
 #define COLLECTING_FROM 10.0 /* percent of the time */
+#define LOCK_FROM 10.0       /* the same, waiting for Python's lock */
 #define PAUSES_FROM 0.1 /* likewise of steps that paused */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
@@ -412,8 +414,11 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER) {
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
 		python_looks_say_aside(&sentence, request);
+		if (!python_looks_any(request))
+			native_looks_say(&sentence, request, LINE_FROM);
 	}
 	python_looks_say_collecting(&sentence, request, COLLECTING_FROM);
+	native_looks_say_lock(&sentence, request, LOCK_FROM);
 	has_waited = put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all, has_waited);

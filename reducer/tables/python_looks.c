@@ -434,18 +434,44 @@ void python_looks_say_between(struct text *sentence, const struct request *reque
 	python_looks_free(&looks);
 }
 
-void python_looks_say_aside(struct text *sentence, const struct request *request)
+/* The line in which threads beside those of the steps computed most. SIZE_MAX = they did not. */
+static size_t most_aside(const struct python_looks *looks)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < looks->lines.count; i++)
+		most = looks->list[i].own.aside_ns > looks->list[most].own.aside_ns ? i : most;
+	return looks->lines.count && looks->list[most].own.aside_ns ? most : SIZE_MAX;
+}
+
+void python_looks_aside(const struct request *request, struct text *place)
 {
 	struct python_looks looks;
-	size_t most = 0;
+	size_t most;
 
 	if (!python_looks_any(request))
 		return;
 	python_looks_gather_judged(&looks, request);
-	for (size_t i = 1; i < looks.lines.count; i++)
-		most = looks.list[i].own.aside_ns > looks.list[most].own.aside_ns ? i : most;
-	double aside = looks.lines.count ? (double)looks.list[most].own.aside_ns : 0, all = (double)python_looks_whole(&looks);
-	if (looks.has_steps && python_looks_is_enough(&looks) && aside >= ASIDE_FROM * all &&
+	most = looks.has_steps ? most_aside(&looks) : SIZE_MAX;
+	if (most != SIZE_MAX) {
+		text_format(place, "%s (", looks.lines.list[most].function);
+		python_looks_place(place, &looks, most);
+		text_char(place, ')');
+	}
+	python_looks_free(&looks);
+}
+
+void python_looks_say_aside(struct text *sentence, const struct request *request)
+{
+	struct python_looks looks;
+	size_t most;
+
+	if (!python_looks_any(request))
+		return;
+	python_looks_gather_judged(&looks, request);
+	most = most_aside(&looks);
+	double aside = most != SIZE_MAX ? (double)looks.list[most].own.aside_ns : 0, all = (double)python_looks_whole(&looks);
+	if (looks.has_steps && python_looks_is_enough(&looks) && aside > 0 && aside >= ASIDE_FROM * all &&
 	    aside >= ASIDE_TIMES * (double)looks.all.ran_ns) {
 		struct text place = {0};
 		python_looks_place(&place, &looks, most);

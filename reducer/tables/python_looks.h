@@ -132,6 +132,9 @@ void python_looks_say_between(struct text *sentence, const struct request *reque
  */
 void python_looks_say_aside(struct text *sentence, const struct request *request);
 
+/* Appends that line, "f (train.py:41)"; nothing where they did not. */
+void python_looks_aside(const struct request *request, struct text *place);
+
 /* Whether looks of a wanted process say when the garbage collector ran. */
 bool python_looks_know_collecting(const struct request *request);
 

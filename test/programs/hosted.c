@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "test/stacks/noinline.h"
-
 #define SECONDS 0.6
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +32,7 @@ static double seconds(clockid_t clock)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-NOINLINE static double work(int turns, double of)
+__attribute__((noinline)) static double work(int turns, double of)
 {
 	for (int i = 0; i < turns; i++)
 		of = of * 0.9999 + 1.0 / (of + i);
@@ -42,7 +40,7 @@ NOINLINE static double work(int turns, double of)
 }
 
 #define PART(name, number, statement) \
-	NOINLINE static void name(double times) \
+	__attribute__((noinline)) static void name(double times) \
 	{ \
 		double before = seconds(CLOCK_THREAD_CPUTIME_ID), since = seconds(CLOCK_MONOTONIC), until = times * SECONDS; \
 		(void)until; \

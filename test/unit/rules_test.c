@@ -53,6 +53,7 @@ static const struct scenario scenarios[] = {
 	 NULL},
 	{"busy_machine", 0.0999 * SECOND, {{FACT_step_delay_ns, 0.1 * SECOND}, {FACT_kernel_count, 0}, END}, NULL},
 	{"garbage_collection", 4.99, {{FACT_collecting_percent, 5}, {FACT_collecting_ns, 0.05 * SECOND}, END}, NULL},
+	{"python_lock", 9.99, {{FACT_python_lock_percent, 10}, {FACT_python_lock_ns, 0.1 * SECOND}, END}, NULL},
 	{"processor_limit",
 	 9.9,
 	 {{FACT_limited_percent, 10},
