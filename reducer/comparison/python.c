@@ -7,7 +7,7 @@
  * called different, nor what may be the wait for a processor alone, of which no look tells in what function it was.
  */
 #include "reducer/comparison/figures.h"
-#include "reducer/comparison/join.h"
+#include "reducer/comparison/looked.h"
 #include "reducer/comparison/moved.h"
 #include "reducer/comparison/verdict.h"
 #include "reducer/tables/busy.h"
@@ -18,23 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION, FILE_NAME, BEFORE, AFTER, DIFFERENCE, CHANGE, ERROR, VERDICT, COLUMNS };
-
 #define TIME_HELP "of a step where both runs have steps, else in all, in it and in the libraries that it called: "
 static const struct table_column columns[] = {
-	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "qualified name; before Python 3.11 the plain one"},
-	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 0, "as the code object has it"},
-	[BEFORE] = {"before_ns", "before", TABLE_INTEGER, UNIT_NS, 0, TIME_HELP "in the older run; empty = never seen"},
-	[AFTER] = {"after_ns", "after", TABLE_INTEGER, UNIT_NS, 0, "the same in the newer run"},
-	[DIFFERENCE] = {"difference_ns", "difference", TABLE_INTEGER, UNIT_NS, 0,
-			"after - before; what was not seen in a run counts as 0"},
-	[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"},
-	[ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"},
-	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0,
-		     "slower, faster, no difference to tell (by the looks), or cannot tell: busy (it may be the wait for a processor)"},
+	[LOOKED_NAME] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "qualified name; before Python 3.11 the plain one"},
+	[LOOKED_PLACE] = {"file", "file", TABLE_TEXT, UNIT_NONE, 0, "as the code object has it"},
+	LOOKED_COLUMNS(TIME_HELP),
+	[LOOKED_VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0,
+			     "slower, faster, no difference to tell (by the looks), or cannot tell: busy (it may be the wait for a "
+			     "processor)"},
 };
-
-enum { VALUE_NS, VALUE_ERROR };
 
 /* How long of a step (without steps of all) the thread that counts waited for a processor; 0 where that is little or not known. */
 static double delay_of(const struct request *request, bool has_steps)
@@ -53,53 +45,16 @@ static double delay_of(const struct request *request, bool has_steps)
 	return busy.share >= VERDICT_BUSY ? busy.share * all : 0;
 }
 
-/* What of a step the sides' threads waited for a processor. */
-struct delays {
-	double before, after;
-};
-
-static double difference(const struct join_row *row, const struct figures_basis *basis)
-{
-	return row->after.values[VALUE_NS] / basis->after - row->before.values[VALUE_NS] / basis->before;
-}
-
-static int by_difference(const void *a, const void *b, void *context)
-{
-	double one = fabs(difference(a, context)), other = fabs(difference(b, context));
-
-	return one > other ? -1 : one < other;
-}
-
-static void put_row(struct table *table, const struct join_row *row, const struct figures_basis *basis, const struct delays *delays)
-{
-	double before = row->before.values[VALUE_NS] / basis->before, after = row->after.values[VALUE_NS] / basis->after;
-	double error = hypot(row->before.values[VALUE_ERROR] / basis->before, row->after.values[VALUE_ERROR] / basis->after);
-	double change = after - before;
-
-	table_row(table);
-	table_string(table, FUNCTION, row->keys[0]);
-	table_string(table, FILE_NAME, row->keys[1]);
-	if (row->before.is_there)
-		table_integer(table, BEFORE, llround(before));
-	if (row->after.is_there)
-		table_integer(table, AFTER, llround(after));
-	table_integer(table, DIFFERENCE, llround(after) - llround(before)); /* of the cells as they are shown: a reader may subtract */
-	if (before > 0)
-		table_real(table, CHANGE, change / before);
-	table_integer(table, ERROR, llround(error));
-	table_string(table, VERDICT, verdict_of_looks(change, error, change > 0 ? delays->after : delays->before));
-}
-
 static void fill(struct table *table, const struct request *request)
 {
 	static const struct join_spec of_steps = {
-		&table_python_time, {"function", "file"}, {"step_own_ns", "own_error_ns"}, 1u << VALUE_ERROR};
+		&table_python_time, {"function", "file"}, {"step_own_ns", "own_error_ns"}, 1u << LOOKED_ERROR_OF};
 	static const struct join_spec of_all = {
-		&table_python_time, {"function", "file"}, {"time_own_ns", "own_error_ns"}, 1u << VALUE_ERROR};
+		&table_python_time, {"function", "file"}, {"time_own_ns", "own_error_ns"}, 1u << LOOKED_ERROR_OF};
 	struct request after = figures_plain(request), before = figures_plain(request->base);
 	struct figures_basis basis = figures_basis(&before, &after);
 	struct join join;
-	struct delays delays;
+	struct looked_delays delays;
 	size_t moved;
 
 	if (!python_looks_any(&before) || !python_looks_any(&after)) {
@@ -107,19 +62,10 @@ static void fill(struct table *table, const struct request *request)
 			   python_looks_any(&after) ? "older" : "newer");
 		return;
 	}
-	delays = (struct delays){delay_of(&before, basis.has_steps), delay_of(&after, basis.has_steps)};
+	delays = (struct looked_delays){delay_of(&before, basis.has_steps), delay_of(&after, basis.has_steps)};
 	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
 	moved = moved_join(&join);
-	if (join.count)
-		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
-	for (size_t i = 0; i < join.count; i++)
-		if (join.rows[i].before.values[VALUE_NS] > 0 || join.rows[i].after.values[VALUE_NS] > 0)
-			put_row(table, &join.rows[i], &basis, &delays);
-	if (basis.has_steps)
-		table_note(table, NOTE_INFERRED, "Estimates by looks, of a step: %.0f in the older run, %.0f in the newer one.",
-			   basis.before, basis.after);
-	else
-		table_note(table, NOTE_INFERRED, "Estimates by looks, of the whole runs: not both have steps.");
+	looked_rows(table, &join, &basis, &delays);
 	if (moved)
 		table_note(table, NOTE_INFERRED,
 			   "%zu function%s in files of the same name in another folder %s taken for the same: by the ends of their paths.",
@@ -142,7 +88,7 @@ const struct table_kind table_comparison_python = {
 	.help = "With --against: the time of each function of the script, with the libraries that it calls, in the older run and in "
 		"this one, the largest difference first.",
 	.columns = columns,
-	.column_count = COLUMNS,
+	.column_count = LOOKED_COLUMN_COUNT,
 	.filters = FILTER_PROCESS | FILTER_THREAD | FILTER_WINDOW | FILTER_STEP,
 	.text_rows = 10,
 	.needs_scan = true,

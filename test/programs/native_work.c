@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread that computes in one function, and a first thread that waits in one function for each kind of wait. Prints what each took, as
- * JSON: processor time of the one, wall time of the others, in seconds.
+ * JSON: processor time of the one, wall time of the others, in seconds. native_work [SECONDS]: of the one.
  */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #define KEPT __attribute__((noinline, noclone))
-#define COMPUTES_S 1.2
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int holds;
+static double computes_s = 1.2;
 
 static double seconds(clockid_t clock)
 {
@@ -32,7 +33,7 @@ double crunch(void), doze(void), await_lock(void), await_signal(void), await_pol
 
 KEPT double crunch(void)
 {
-	double end = seconds(CLOCK_THREAD_CPUTIME_ID) + COMPUTES_S, sum = 0;
+	double end = seconds(CLOCK_THREAD_CPUTIME_ID) + computes_s, sum = 0;
 
 	while (seconds(CLOCK_THREAD_CPUTIME_ID) < end)
 		for (int i = 1; i < 100000; i++)
@@ -91,11 +92,13 @@ static void *compute(void *sum)
 	return NULL;
 }
 
-int main(void)
+int main(int count, char **words)
 {
 	pthread_t threads[2];
 	double sum = 0, waited[4];
 
+	if (count > 1)
+		computes_s = strtod(words[1], NULL);
 	if (pthread_create(&threads[0], NULL, compute, &sum) || pthread_create(&threads[1], NULL, hold, NULL))
 		return 1;
 	while (!holds)
@@ -106,7 +109,7 @@ int main(void)
 	waited[3] = await_poll();
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	printf("{\"crunch\": %.3f, \"await_lock\": %.3f, \"await_signal\": %.3f, \"doze\": %.3f, \"await_poll\": %.3f}\n", COMPUTES_S,
+	printf("{\"crunch\": %.3f, \"await_lock\": %.3f, \"await_signal\": %.3f, \"doze\": %.3f, \"await_poll\": %.3f}\n", computes_s,
 	       waited[0], waited[1], waited[2], waited[3]);
 	return sum > 0 ? 0 : 1;
 }

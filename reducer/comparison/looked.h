@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of two runs by looks at threads: what comparison.python and comparison.native have in common.
+ *
+ * Rule: all are estimates: what differs by less than twice its standard error is not called different.
+ */
+#ifndef REDUCER_COMPARISON_LOOKED_H
+#define REDUCER_COMPARISON_LOOKED_H
+
+#include "reducer/comparison/figures.h"
+#include "reducer/comparison/join.h"
+
+enum looked_column {
+	LOOKED_NAME,
+	LOOKED_PLACE,
+	LOOKED_BEFORE,
+	LOOKED_AFTER,
+	LOOKED_DIFFERENCE,
+	LOOKED_CHANGE,
+	LOOKED_ERROR,
+	LOOKED_VERDICT,
+	LOOKED_COLUMN_COUNT
+};
+
+/* Those of times; `of`: a text literal, what they are. */
+#define LOOKED_COLUMNS(of) \
+	[LOOKED_BEFORE] = {"before_ns", "before", TABLE_INTEGER, UNIT_NS, 0, of "in the older run; empty = never seen"}, \
+	[LOOKED_AFTER] = {"after_ns", "after", TABLE_INTEGER, UNIT_NS, 0, "the same in the newer run"}, \
+	[LOOKED_DIFFERENCE] = {"difference_ns", "difference", TABLE_INTEGER, UNIT_NS, 0, \
+				"after - before; what was not seen in a run counts as 0"}, \
+	[LOOKED_CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"}, \
+	[LOOKED_ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"}
+
+/* Values of a join_spec. */
+enum looked_value { LOOKED_NS, LOOKED_ERROR_OF };
+
+/* What of a step the sides' threads waited for a processor: by so much more a time may be longer for nothing that the program did. */
+struct looked_delays {
+	double before, after;
+};
+
+/* A row for each function, the largest difference first, and a note on what they are of. Keys 0 and 1 are name and place. */
+void looked_rows(struct table *table, struct join *join, const struct figures_basis *basis, const struct looked_delays *delays);
+
+#endif
