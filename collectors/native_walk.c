@@ -2,6 +2,7 @@
 /* Stacks of other threads, from copies; see collectors/native_walk.h. */
 #include "collectors/native_walk.h"
 
+#include "collectors/native_frame.h"
 #include "collectors/stacks_state.h"
 #include "writer/format.h"
 #include "writer/sys.h"
@@ -12,6 +13,7 @@
 
 /* The registers of the frame that the walk has come to. */
 struct walker {
+	struct tfp_stacks *stacks;
 	const struct tfp_native_copy *copy;
 	struct tfp_native_registers at;
 	uint64_t key;
@@ -65,12 +67,36 @@ static int find_return(struct walker *walker, const struct tfp_rule *rule, uintp
 	return read_word(walker->copy, place, address);
 }
 
+/*
+ * The frame pointer of a frame that counts from it and whose callees did not save it. Checked: what lies by it as the return address
+ * follows a call.
+ */
+static void find_frame_pointer(struct walker *walker, const struct tfp_rule *rule)
+{
+	uintptr_t end, function = tfp_stacks_function(walker->stacks, walker->key, &end), address;
+	uintptr_t place = (uintptr_t)(walker->key & ~TFP_SITE_EXACT) - function;
+	int64_t bytes = function ? tfp_native_frame_bytes((const uint8_t *)function, end - function, place) : -1;
+	uintptr_t fp = walker->at.sp + (uintptr_t)bytes, cfa = fp + (uintptr_t)(intptr_t)rule->cfa;
+
+	if (bytes < 0 || rule->is_indirect || rule->ra_base != TFP_BASE_CFA ||
+	    !read_word(walker->copy, cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words, &address))
+		return;
+	if (!tfp_modules_is_mapped(address - 8) || !tfp_modules_is_mapped(address) || !tfp_stack_memory_can_read(address - 8) ||
+	    !tfp_native_is_behind_call((const uint8_t *)address))
+		return;
+	walker->at.fp = fp;
+	walker->at.has_fp = 1;
+}
+
 /* Moves on to the caller. 0 at the end of the stack, with walker->cut set where that is not its true one. */
 static int step(struct walker *walker, const struct tfp_rule *rule)
 {
-	uintptr_t cfa = frame_address(walker, rule), address, place;
 	struct tfp_native_registers *at = &walker->at;
+	uintptr_t cfa, address, place;
 
+	if (rule->is_cfa_fp && !at->has_fp)
+		find_frame_pointer(walker, rule);
+	cfa = frame_address(walker, rule);
 	/* Only a signal's return leads to another stack, and only a leaf on aarch64 has no frame. */
 	if (!cfa || (!rule->is_signal && (cfa < at->sp || (cfa == at->sp && rule->ra_base != TFP_BASE_KEPT))) ||
 	    !find_return(walker, rule, cfa, &address))
@@ -122,7 +148,7 @@ static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32
 uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
 			 const struct tfp_native_copy *copy)
 {
-	struct walker walker = {.copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
+	struct walker walker = {.stacks = stacks, .copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
 	uint32_t count = collect(stacks, &walker, walk->pcs, atomic_load(&stacks->epoch)), node = 0;
 
 	if (walker.cut) {

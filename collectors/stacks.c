@@ -201,6 +201,36 @@ int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, str
 	return site->pc != 0;
 }
 
+struct beginning {
+	struct tfp_stacks *stacks;
+	uint64_t key;
+	uintptr_t function, end;
+};
+
+/* On the scratch stack, under the lock. */
+static void find_beginning(void *argument)
+{
+	struct beginning *beginning = argument;
+	struct tfp_image *image = &beginning->stacks->image;
+	uintptr_t pc = (uintptr_t)(beginning->key & ~TFP_SITE_EXACT) - !(beginning->key & TFP_SITE_EXACT);
+
+	if (tfp_modules_find(beginning->stacks->modules, pc, beginning->stacks->epoch, beginning->stacks->scratch, image))
+		beginning->function = tfp_unwind_function(image, pc, &beginning->end);
+}
+
+uintptr_t tfp_stacks_function(struct tfp_stacks *stacks, uint64_t key, uintptr_t *end)
+{
+	struct beginning beginning = {.stacks = stacks, .key = key};
+	struct tfp_signals signals;
+
+	if (!lock(stacks, &signals))
+		return 0;
+	tfp_unwind_on_stack(stacks->stack_top, find_beginning, &beginning);
+	unlock(stacks, &signals);
+	*end = beginning.end;
+	return beginning.function;
+}
+
 uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag)
 {
 	_Atomic uint32_t *known = &stacks->markers[__builtin_ctz(flag) % TFP_STACK_MARKERS];

@@ -139,6 +139,9 @@ struct tfp_stack_cache {
 /* What is known of the code address `key` in `epoch`, compiled if need be. Returns 0 where nothing could be had. */
 int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site);
 
+/* Where the function of the code address `key` begins and ends, all of which may be read; 0: not known. Its object stays meanwhile. */
+uintptr_t tfp_stacks_function(struct tfp_stacks *stacks, uint64_t key, uintptr_t *end);
+
 /* The node of the marker TFP_PC_CUT_*, for the root of a stack that was cut; 0 = the log has no room. */
 uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag);
 

@@ -66,7 +66,7 @@ struct question {
 	uint64_t words[WORDS]; /* addresses (in regions) of the words read, in the order of their regions */
 	int word_count;
 	int is_found; /* libunwind found call frame information */
-	uint64_t function; /* which begins here */
+	uint64_t function, function_end; /* which it is of */
 };
 
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset)
@@ -250,6 +250,7 @@ static int find_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *inf
 	result = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
 	question->is_found = result >= 0;
 	question->function = info->start_ip;
+	question->function_end = info->end_ip;
 	return result;
 }
 
@@ -417,6 +418,30 @@ static int is_in_regions(const struct tfp_image *image)
 	return image->end > REGION(1) && image->start < REGION(REGIONS);
 }
 
+/* 0: the object lies where both are. */
+static int choose_regions(const struct tfp_image *image)
+{
+	regions_from = 0;
+	if (is_in_regions(image))
+		regions_from = REGIONS_HIGH;
+	return !is_in_regions(image);
+}
+
+uintptr_t tfp_unwind_function(const struct tfp_image *image, uintptr_t pc, uintptr_t *end)
+{
+	struct question question = { .image = image, .ip = pc };
+	struct tfp_rule rule;
+
+	if (!choose_regions(image))
+		return 0;
+	ask(&question, &rule);
+	*end = question.function_end;
+	return question.is_found && question.function < question.function_end &&
+			       tfp_image_has(image, question.function, question.function_end - question.function) ?
+		       question.function :
+		       0;
+}
+
 void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule)
 {
 	struct question question = { .image = image, .ip = is_exact ? pc : pc - 1 };
@@ -426,10 +451,7 @@ void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exac
 		signal_rule(rule);
 		return;
 	}
-	regions_from = 0;
-	if (is_in_regions(image))
-		regions_from = REGIONS_HIGH;
-	if (is_in_regions(image))
+	if (!choose_regions(image))
 		return;
 	ask(&question, rule);
 	if (rule->kind == TFP_RULE_NONE && !is_exact) {

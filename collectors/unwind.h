@@ -57,6 +57,10 @@ struct tfp_image {
  */
 void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule);
 
+/* Where the function that holds the instruction at `pc` begins, and one past its last byte, by the same information; 0: there is none. All
+ * of it may be read. As tfp_unwind_compile. */
+uintptr_t tfp_unwind_function(const struct tfp_image *image, uintptr_t pc, uintptr_t *end);
+
 /* Runs `function(argument)` on the stack that ends below `top` (16-byte aligned) and comes back. */
 void tfp_unwind_on_stack(void *top, void (*function)(void *argument), void *argument);
 

@@ -11,7 +11,6 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/loader.h"
-#include "collectors/native_time.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/dynamic.h"
@@ -411,26 +410,6 @@ TFP_EXPORT int setns(int file, int type)
 	return result;
 }
 
-TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
-{
-	tfp_resolve();
-	tfp_thread_have(); /* a fork child that calls nothing else of ours begins here */
-	tfp_system_threading();
-	tfp_python_threading();
-	tfp_native_time_threading();
-	if (TFP_UNLIKELY(!tfp_real.pthread_create)) /* libpthread, before glibc 2.34, comes with what a program opens */
-		*(void **)(void *)&tfp_real.pthread_create = tfp_dynamic_next("pthread_create");
-	int error = tfp_real.pthread_create ? tfp_real.pthread_create(thread, attributes, start, argument) : EAGAIN;
-
-	if (TFP_UNLIKELY(error == EAGAIN) && tfp_drain_has_thread()) {
-		tfp_drain_pause(); /* at a limit of threads ours makes room for the host's */
-		error = tfp_real.pthread_create(thread, attributes, start, argument);
-	} else if (!error) {
-		tfp_drain_start(tfp_real.pthread_create);
-	}
-	return error;
-}
-
 /* A process whose first thread is gone ends with its last thread: ours must not be that one. Returns whether it is the first that goes. */
 static int thread_ends(void)
 {
@@ -561,7 +540,30 @@ static int forks(long number, long a)
 	       (number == SYS_clone3 && !(((const struct clone_args *)a)->flags & CLONE_VM));
 }
 
-long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+/* Calls before or after which something is done. */
+static int is_watched(long number)
+{
+	switch (number) {
+	case SYS_execve:
+	case SYS_execveat:
+	case SYS_exit:
+	case SYS_exit_group:
+	case SYS_seccomp:
+	case SYS_prctl:
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_sigaltstack:
+	case SYS_clone:
+	case SYS_clone3:
+#if defined SYS_fork
+	case SYS_fork:
+#endif
+		return 1;
+	}
+	return 0;
+}
+
+static __attribute__((noinline)) long watched_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	int is_filter = installs_filter(number, a, b, c, d);
 	long result;
@@ -585,4 +587,12 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	if (TFP_UNLIKELY(is_filter)) /* with a listener asked for, success is its descriptor; with TSYNC failure is a thread id */
 		after_filter(result == 0 || (number == SYS_seccomp && (b & FILTER_WITH_LISTENER) && result > 0));
 	return result;
+}
+
+/* All others leave no frame of ours on the stack: locks of Abseil and TensorFlow wait here. */
+long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (TFP_UNLIKELY(!tfp_real.syscall || is_watched(number)))
+		return watched_syscall(number, a, b, c, d, e, f);
+	return tfp_real.syscall(number, a, b, c, d, e, f);
 }
