@@ -282,7 +282,7 @@ static const char *near_text(struct native_looks *looks, const char *symbol)
 	return looks->nears[looks->near_count++].text;
 }
 
-/* Code without a name is one function a module; of code in no file (made at run time) all is. */
+/* Code without a name is one function a module; of code in no object (made at run time) all is. */
 static size_t number_of(struct native_looks *looks, const struct symbol_frame *frame)
 {
 	struct symbol_frame key = {.function = frame->function, .file = frame->module};
@@ -291,7 +291,7 @@ static size_t number_of(struct native_looks *looks, const struct symbol_frame *f
 	if (frame->is_near)
 		key.function = near_text(looks, frame->function);
 	else if (!frame->is_named)
-		key.function = frame->module[0] ? "[functions without a name]" : "[code in no file]";
+		key.function = frame->module[0] ? "[functions without a name]" : "[code in no object]";
 	number = python_lines_number(&looks->names, &key);
 	looks->list = base_grow(looks->list, &looks->room, number + 1, sizeof(*looks->list));
 	if (number == before)

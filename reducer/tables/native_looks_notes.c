@@ -110,7 +110,9 @@ static void note_looks(struct table *table, const struct request *request, const
 			   looks->has_steps ? looks->all.step_cpu_looks : looks->all.cpu_looks, looks->has_steps ? " within steps" : "",
 			   looks->threads, looks->threads == 1 ? "" : "s", error.bytes, whose_waiting(request, looks));
 	else
-		table_note(table, NOTE_INFERRED, "Estimates, of waiting alone: of %s.", whose_waiting(request, looks));
+		table_note(table, NOTE_INFERRED, "Estimates, %s: of %s.",
+			   looks->all.cpu_ns ? "without a sample of running code in steps; waiting" : "of waiting alone",
+			   whose_waiting(request, looks));
 	text_free(&error);
 	note_stacks(table, looks);
 	if (looks->each_most > 1)

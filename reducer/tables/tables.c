@@ -107,6 +107,20 @@ bool request_wants_thread(const struct request *request, const struct thread *th
 	return !request->thread || is_number(request->thread, thread->tid) || strcmp(request->thread, thread->name) == 0;
 }
 
+/* Of a thread that the log does not list, as it called nothing that is hooked, there may be looks. */
+static bool has_looks_of(const struct request *request, const struct process *process)
+{
+	uint32_t last = 0;
+	bool is_any = false;
+
+	for (size_t i = 0; i < process->native.look_count && !is_any; i++) {
+		const struct thread thread = {.tid = process->native.looks[i].thread};
+		is_any = thread.tid != last && request_wants_thread(request, &thread);
+		last = thread.tid;
+	}
+	return is_any;
+}
+
 const char *request_names_nobody(const struct request *request)
 {
 	static const struct {
@@ -132,7 +146,7 @@ const char *request_names_nobody(const struct request *request)
 		for (size_t k = 0; option && k < process->thread_count; k++)
 			if (request_wants_thread(request, &process->threads[k]))
 				option = NULL;
-		if (!option)
+		if (!option || has_looks_of(request, process))
 			return NULL;
 	}
 	return option;

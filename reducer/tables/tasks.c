@@ -12,6 +12,8 @@ static int compare_tids(const void *a, const void *b)
 
 	if (one->tid != other->tid)
 		return one->tid < other->tid ? -1 : 1;
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
 	return (one->serial > other->serial) - (one->serial < other->serial);
 }
 
@@ -31,14 +33,15 @@ void tasks_free(struct tasks *tasks)
 	*tasks = (struct tasks){0};
 }
 
-/* The place behind its threads. */
-static size_t behind(const struct tasks *tasks, uint32_t tid)
+/* The place behind those of lesser ids, and of its own that began by then. */
+static size_t behind(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
 {
 	size_t low = 0, high = tasks->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (tasks->by_tid[middle]->tid <= tid)
+		const struct thread *thread = tasks->by_tid[middle];
+		if (thread->tid < tid || (thread->tid == tid && thread->start_ns <= time_ns))
 			low = middle + 1;
 		else
 			high = middle;
@@ -48,20 +51,16 @@ static size_t behind(const struct tasks *tasks, uint32_t tid)
 
 const struct thread *tasks_at(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
 {
-	for (size_t i = behind(tasks, tid); i > 0 && tasks->by_tid[i - 1]->tid == tid; i--)
-		if (tasks->by_tid[i - 1]->start_ns <= time_ns)
-			return tasks->by_tid[i - 1];
-	return NULL;
+	size_t place = behind(tasks, tid, time_ns);
+
+	return place && tasks->by_tid[place - 1]->tid == tid ? tasks->by_tid[place - 1] : NULL;
 }
 
 const struct thread *tasks_near(const struct tasks *tasks, uint32_t tid, int64_t time_ns)
 {
-	const struct thread *oldest = NULL;
+	size_t place = behind(tasks, tid, time_ns);
 
-	for (size_t i = behind(tasks, tid); i > 0 && tasks->by_tid[i - 1]->tid == tid; i--) {
-		oldest = tasks->by_tid[i - 1];
-		if (oldest->start_ns <= time_ns)
-			break;
-	}
-	return oldest;
+	if (place && tasks->by_tid[place - 1]->tid == tid)
+		return tasks->by_tid[place - 1];
+	return place < tasks->count && tasks->by_tid[place]->tid == tid ? tasks->by_tid[place] : NULL;
 }

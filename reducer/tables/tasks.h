@@ -10,7 +10,7 @@
 #include "reducer/model/run.h"
 
 struct tasks {
-	const struct thread **by_tid; /* by kernel id, then serial */
+	const struct thread **by_tid; /* by kernel id, then start */
 	size_t count;
 };
 

@@ -5,6 +5,7 @@
  */
 #include "reducer/model/scan.h"
 #include "reducer/tables/native_looks.h"
+#include "reducer/tables/tasks.h"
 #include "test/unit/run_made.h"
 
 #include <dlfcn.h>
@@ -184,6 +185,7 @@ static void test_a_thread_that_is_not_listed(void **unused)
 {
 	(void)unused;
 	gather(some_looks, "555");
+	assert_null(request_names_nobody(&made.request)); /* there is such a one, though the log lists it not */
 	assert_int_equal(made.looks.all.cpu_ns, 500);
 	assert_int_equal(made.looks.all.wait_ns, 0);
 }
@@ -253,6 +255,28 @@ static void test_numbers_of_both_machines(void **unused)
 	assert_int_equal(wait_kind_of(EM_RISCV, NATIVE_NO_CALL), WAIT_PAGE);
 }
 
+/* The kernel gives numbers again. */
+static void test_a_number_of_two_threads(void **unused)
+{
+	struct thread threads[] = {{.serial = 1, .tid = 7, .start_ns = 50},
+				   {.serial = 2, .tid = 8, .start_ns = 10},
+				   {.serial = 3, .tid = 7, .start_ns = 20}};
+	struct process process = {.threads = threads, .thread_count = 3};
+	struct tasks tasks = tasks_make(&process);
+
+	(void)unused;
+	assert_null(tasks_at(&tasks, 7, 19));
+	assert_ptr_equal(tasks_near(&tasks, 7, 19), &threads[2]);
+	assert_ptr_equal(tasks_at(&tasks, 7, 20), &threads[2]);
+	assert_ptr_equal(tasks_at(&tasks, 7, 49), &threads[2]);
+	assert_ptr_equal(tasks_at(&tasks, 7, 50), &threads[0]);
+	assert_ptr_equal(tasks_near(&tasks, 7, 60), &threads[0]);
+	assert_ptr_equal(tasks_at(&tasks, 8, 60), &threads[1]);
+	assert_null(tasks_near(&tasks, 6, 60));
+	assert_null(tasks_near(&tasks, 9, 60));
+	tasks_free(&tasks);
+}
+
 #define TAG 7
 #define LOOKS (8ull * NATIVE_LOOKS_MOST + 1)
 #define WAIT_TICKS 90u
@@ -309,6 +333,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_steps, forget),
 		cmocka_unit_test_teardown(test_bad_looks, forget),
 		cmocka_unit_test(test_numbers_of_both_machines),
+		cmocka_unit_test(test_a_number_of_two_threads),
 		cmocka_unit_test(test_a_long_run),
 	};
 
