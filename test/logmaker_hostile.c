@@ -189,6 +189,16 @@ static void make_threads_read(struct hostile *hostile)
 		MAKER_ADD(hostile->records, next(hostile), thread_end, .serial = (uint32_t)i + 2, .tid = (uint32_t)i + 100);
 }
 
+/* Threads that all had one number of the kernel's, and looks at it before any of them began. */
+static void make_threads_alike(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	for (uint64_t i = 0; i < hostile->count; i++)
+		MAKER_ADD(hostile->records, next(hostile), native_time, .thread = 200, .cpu = 1, .before = 1000000000);
+	for (uint64_t i = 0; i < hostile->count; i++)
+		MAKER_ADD(hostile->records, next(hostile), thread_end, .serial = (uint32_t)i + 2, .tid = 200, .start = 50);
+}
+
 /* Each marks something, in a stream of its own. */
 static void make_threads_marking(struct hostile *hostile)
 {
@@ -328,6 +338,7 @@ static const struct {
 	{"functions", make_functions},
 	{"threads-ended", make_threads_ended},
 	{"threads-read", make_threads_read},
+	{"threads-alike", make_threads_alike},
 	{"threads-marking", make_threads_marking},
 	{"domains", make_domains},
 	{"queues", make_queues},
