@@ -62,7 +62,7 @@ void places_name(struct places *places, const struct scan *scan, uint32_t stack,
 		places->is_loaded = 1;
 	}
 	count = places->stacks == NULL ? 0 : stacks_frames(places->stacks, stack, frames, FRAMES_MOST);
-	for (size_t i = 0; i < count && i < FRAMES_MOST && user == NULL; i++) {
+	for (size_t i = 0; i < count && user == NULL; i++) {
 		const struct python_code *code = code_of(scan->process, frames[i]);
 		if (code == NULL)
 			continue;

@@ -272,8 +272,7 @@ size_t stacks_frames(const struct stacks *stacks, uint32_t stack, const struct t
 	uint32_t pc;
 	size_t count = 0;
 
-	for (; stacks_step(stacks, &stack, &pc); count++)
-		if (count < room)
-			frames[count] = &stacks->pcs[pc];
+	for (; count < room && stacks_step(stacks, &stack, &pc); count++)
+		frames[count] = &stacks->pcs[pc];
 	return count;
 }

@@ -43,8 +43,9 @@ static inline int stacks_step(const struct stacks *stacks, uint32_t *stack, uint
 }
 
 /*
- * Frames of `stack`, innermost first, into `frames` (at most `room`). Returns how many there are in all (0 for id 0 or an
- * id that is absent). A marker (flags TFP_PC_CUT_*, pc 0) stands outermost where the stack was cut.
+ * Frames of `stack`, innermost first, into `frames`: at most `room`, further out nobody goes, for a damaged log may have stacks of
+ * millions. Returns how many (0 for id 0 or an id that is absent). A marker (flags TFP_PC_CUT_*, pc 0) stands outermost where the stack
+ * was cut.
  */
 size_t stacks_frames(const struct stacks *stacks, uint32_t stack, const struct tfp_pc **frames, size_t room);
 

@@ -223,7 +223,7 @@ static void want(struct frames *frames, size_t process, uint32_t stack, size_t w
 
 	for (int k = 0; k < 2; k++) {
 		size_t count = stacks_frames(of->stacks, both[k], pcs, FRAMES_SHOWN);
-		for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++) {
+		for (size_t i = 0; i < count; i++) {
 			uint32_t location = location_of(frames, process, pcs[i]);
 			if (!(location & PYTHON_LOCATION) && (is_pair || i < wanted))
 				symbols_want(frames->symbols, location);
@@ -330,8 +330,6 @@ static void search_pair(struct frames *frames, size_t process, uint32_t native, 
 	size_t pythons = stacks_frames(of->stacks, python, walk->python, FRAMES_SHOWN), count;
 	const char *interpreter;
 
-	natives = natives < FRAMES_SHOWN ? natives : FRAMES_SHOWN;
-	pythons = pythons < FRAMES_SHOWN ? pythons : FRAMES_SHOWN;
 	interpreter = find_loops(frames, process, walk->native, natives, walk->known);
 	for (size_t i = 0; interpreter && i < natives; i++) {
 		uint32_t location = location_of(frames, process, walk->native[i]);
@@ -354,7 +352,7 @@ static void search_native(struct frames *frames, size_t process, uint32_t stack,
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
 	size_t count = stacks_frames(frames_of(frames, process)->stacks, stack, pcs, FRAMES_SHOWN);
 
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!search_one(frames, process, pcs[i], search, context))
 			break;
 }
