@@ -6,6 +6,7 @@
  */
 #include "reducer/options.h"
 
+#include "reducer/base/pattern.h"
 #include "writer/format.h"
 #include "writer/version.h"
 
@@ -103,7 +104,7 @@ static void take_name(struct options *options, const char *name, const char *val
 	if (options->name_regex)
 		regfree(&options->name);
 	options->name_regex = NULL;
-	error = regcomp(&options->name, value, REG_EXTENDED);
+	error = pattern_compile(&options->name, value, 0);
 	if (error) {
 		regerror(error, &options->name, reason, sizeof(reason));
 		base_die("--%s=%s is no regular expression: %s", name, value, reason);

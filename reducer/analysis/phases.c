@@ -8,6 +8,8 @@
  */
 #include "reducer/analysis/phases.h"
 
+#include "reducer/base/pattern.h"
+
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -83,7 +85,7 @@ int phases_set(struct phases *phases, enum phase phase, const char *pattern)
 
 	if (phases->has_pattern[phase])
 		regfree(&phases->patterns[phase]);
-	error = regcomp(&phases->patterns[phase], pattern, REG_EXTENDED | REG_NOSUB);
+	error = pattern_compile(&phases->patterns[phase], pattern, REG_NOSUB);
 	phases->has_pattern[phase] = error == 0;
 	return error;
 }
