@@ -249,7 +249,9 @@ static int put_span(void *context, const struct span *span)
 	if (span->what != SPAN_STEP && span->kind == SPAN_WHOLE && !span->is_open)
 		writer->last_ns = end_ns > writer->last_ns ? end_ns : writer->last_ns;
 	else if (span->what == SPAN_STEP && span->is_open && writer->last_ns < end_ns)
-		end_ns = writer->last_ns > span->start_ns ? writer->last_ns : span->start_ns;
+		end_ns = writer->last_ns;
+	if (end_ns < span->start_ns)
+		return 0; /* the last mark of a loop, with no work behind it: who reads a step of 0 ns takes it for the fastest */
 	if (span->kind != SPAN_WHOLE || !category_of(span) || is_said_as_step(span) || end_ns < writer->request->from_ns ||
 	    !request_draws_span(writer->request, span))
 		return 0;
