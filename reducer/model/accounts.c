@@ -222,6 +222,8 @@ static int finish_heap(struct accounts *accounts, struct process *process)
 		forget_live(heap);
 	else if (process->are_releases_unsized)
 		heap->freed_bytes = heap->event_freed_bytes;
+	if (heap->kind == ACCOUNT_SAMPLED && result == 0)
+		samples_limit(heap);
 	return result;
 }
 

@@ -5,6 +5,7 @@
 #include "reducer/model/round.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,4 +168,73 @@ int samples_finish(struct samples *samples, struct account *account)
 		site->peak_blocks = (site->peak_blocks + TALLY_FRACTION / 2) / TALLY_FRACTION;
 	}
 	return 0;
+}
+
+#define PASSES 8 /* each ends it, or leaves a site with nothing; what is left then is little */
+
+/* A figure of sites: where it stands, its error, and what goes with it in proportion (0 = nothing). */
+struct figure {
+	size_t estimate, error, beside;
+	uint64_t counted; /* of the whole heap */
+};
+
+static uint64_t *number_at(struct heap_site *site, size_t place)
+{
+	return (uint64_t *)(void *)((char *)site + place);
+}
+
+static double *error_at(struct heap_error *error, size_t place)
+{
+	return (double *)(void *)((char *)error + place);
+}
+
+static void lower_by(struct heap_site *site, const struct figure *figure, double less)
+{
+	uint64_t *estimate = number_at(site, figure->estimate), was = *estimate;
+
+	*estimate = less < (double)was ? was - (uint64_t)ceil(less) : 0;
+	if (figure->beside)
+		*number_at(site, figure->beside) = (uint64_t)((double)*number_at(site, figure->beside) * ((double)*estimate / (double)was));
+}
+
+/* What is too much is nobody's: each site gives it up by its share of the variance, so that what is certain stays as it is. */
+static void lower(struct account *account, const struct figure *figure)
+{
+	for (unsigned pass = 0; pass < PASSES; pass++) {
+		double sum = 0, variance = 0, less;
+
+		for (size_t i = 0; i < account->site_count; i++) {
+			double error = *error_at(&account->errors[i], figure->error);
+
+			if (*number_at(&account->sites[i], figure->estimate) == 0)
+				continue;
+			sum += (double)*number_at(&account->sites[i], figure->estimate);
+			variance += error * error;
+		}
+		less = sum - (double)figure->counted;
+		if (less <= 0 || variance <= 0)
+			return;
+		for (size_t i = 0; i < account->site_count; i++) {
+			double *error = error_at(&account->errors[i], figure->error);
+
+			if (*number_at(&account->sites[i], figure->estimate) == 0)
+				continue;
+			lower_by(&account->sites[i], figure, less * (*error * *error / variance));
+			*error = *error < (double)figure->counted ? *error : (double)figure->counted;
+		}
+	}
+}
+
+#define FIGURE(estimate, error, beside, counted) \
+	&(const struct figure){offsetof(struct heap_site, estimate), offsetof(struct heap_error, error), beside, counted}
+
+void samples_limit(struct account *account)
+{
+	lower(account, FIGURE(allocations, allocations, 0, account->allocations));
+	lower(account, FIGURE(bytes, bytes, offsetof(struct heap_site, requested_bytes), account->allocated_bytes));
+	/* Where more was released than had been counted before, who else allocates is not known. */
+	if (account->is_live_unknown || account->allocated_bytes + account->inherited_bytes < account->freed_bytes)
+		return;
+	lower(account, FIGURE(live_bytes, live_bytes, offsetof(struct heap_site, live_blocks), account->live_bytes));
+	lower(account, FIGURE(peak_bytes, peak_bytes, offsetof(struct heap_site, peak_blocks), account->peak_bytes));
 }

@@ -47,4 +47,7 @@ void samples_undo(struct samples *samples, uint64_t address, uint64_t time);
 /* Hands sites and errors to the account. Returns -1 without memory. */
 int samples_finish(struct samples *samples, struct account *account);
 
+/* For an account whose counters are final: its sites, together, are not more than was counted of the whole heap. */
+void samples_limit(struct account *account);
+
 #endif

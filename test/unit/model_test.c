@@ -311,6 +311,36 @@ static void test_a_released_sample_is_gone(void **state)
 	samples_free(&samples);
 }
 
+/* One small block that was chosen stands for an interval of bytes; what was counted of the whole heap says how much it cannot be. */
+static void test_estimates_end_at_what_was_counted(void **state)
+{
+	enum { CERTAIN, DOUBTFUL, SITES };
+	struct heap_site sites[SITES] = {
+		[CERTAIN] = {.allocations = 1, .bytes = 4000, .live_bytes = 4000, .live_blocks = 1, .peak_bytes = 4000},
+		[DOUBTFUL] = {.allocations = 8000, .bytes = 640000, .requested_bytes = 320000, .live_bytes = 640000, .live_blocks = 8000,
+			      .peak_bytes = 640000}};
+	struct heap_error errors[SITES] = {[DOUBTFUL] = {8000, 640000, 640000, 640000}};
+	struct account account = {.allocations = 901, .allocated_bytes = 104000, .freed_bytes = 95000, .live_bytes = 9000,
+				  .peak_bytes = 11000, .sites = sites, .errors = errors, .site_count = SITES};
+
+	(void)state;
+	account.freed_bytes = 104001; /* of others, too: what is live is not known by the counters */
+	samples_limit(&account);
+	assert_int_equal(sites[DOUBTFUL].live_bytes, 640000);
+	assert_int_equal(sites[DOUBTFUL].bytes, 100000);
+	account.freed_bytes = 95000;
+	samples_limit(&account);
+	assert_int_equal(sites[DOUBTFUL].allocations, 900);
+	assert_int_equal(sites[DOUBTFUL].bytes, 100000);
+	assert_int_equal(sites[DOUBTFUL].requested_bytes, 50000);
+	assert_int_equal(sites[DOUBTFUL].live_bytes, 5000);
+	assert_int_equal(sites[DOUBTFUL].live_blocks, 62);
+	assert_int_equal(sites[DOUBTFUL].peak_bytes, 7000);
+	assert_int_equal(sites[CERTAIN].live_bytes, 4000);
+	assert_int_equal(sites[CERTAIN].peak_bytes, 4000);
+	assert_true(errors[DOUBTFUL].live_bytes == 9000 && errors[DOUBTFUL].allocations == 901 && errors[CERTAIN].live_bytes == 0);
+}
+
 static void test_everything_adds_up(void **state)
 {
 	struct maker maker;
@@ -549,6 +579,7 @@ int main(void)
 		cmocka_unit_test(test_the_table_keeps_odd_sizes),
 		cmocka_unit_test(test_samples_are_unbiased),
 		cmocka_unit_test(test_a_released_sample_is_gone),
+		cmocka_unit_test(test_estimates_end_at_what_was_counted),
 		cmocka_unit_test(test_everything_adds_up),
 		cmocka_unit_test(test_threads_are_merged_by_time),
 		cmocka_unit_test(test_the_newest_run_is_taken),
