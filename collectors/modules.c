@@ -211,7 +211,10 @@ static void read_headers(const struct dl_find_object *found, struct tfp_image *i
 			find_build_id(headers, (const uint8_t *)(headers->bias + segments[i].p_vaddr), segments[i].p_memsz);
 }
 
-/* The object's path in scratch[0 .. PATH_MAX): the loader's name, or what /proc says of the executable. */
+/*
+ * The object's path: the loader's name; of the executable what /proc says (it lies in scratch[0 .. PATH_MAX) then), or, where there is
+ * none (another root, a seccomp filter), the name that it was started by.
+ */
 static struct tfp_text find_path(const struct dl_find_object *found, char *scratch)
 {
 	struct tfp_text path = { found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name) };
@@ -222,8 +225,11 @@ static struct tfp_text find_path(const struct dl_find_object *found, char *scrat
 	if (path.length)
 		return path;
 	length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)scratch, PATH_MAX - 1, 0, 0);
-	if (length <= 0)
-		length = 0;
+	if (length <= 0) {
+		const char *name = (const char *)getauxval(AT_EXECFN);
+
+		return (struct tfp_text){ name, name ? tfp_length(name) : 0 };
+	}
 	scratch[length] = 0;
 	return (struct tfp_text){ scratch, (size_t)length };
 }

@@ -247,6 +247,15 @@ static int way_chroot(void)
 	return 0;
 }
 
+/* Another root before the first call that is recorded: there no /proc tells the program's path. */
+static int way_chroot_first(void)
+{
+	must(!chroot("jail"), "chroot");
+	must(!chdir("/"), "chdir");
+	churn(1000);
+	return 0;
+}
+
 /* The folder of the logs is moved away and removed while descriptors are closed behind our back. */
 static int way_vanish(void)
 {
@@ -335,6 +344,7 @@ static const struct {
 	{"dispatch", way_dispatch},
 	{"sandbox", way_sandbox},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
+	{"chroot_first", way_chroot_first},
 	{"nproc", way_nproc},     {"memory", way_memory},   {"nproc_spawn", way_nproc_spawn},
 };
 
