@@ -206,7 +206,7 @@ void tfp_io_done(unsigned function, int descriptor, uint64_t begin, int64_t resu
 	thread = tfp_thread_enter_lane(thread, &lane);
 	if (!thread)
 		return;
-	put(thread, lane, function, descriptor, begin, result);
+	put(thread, lane, function, descriptor, begin - tfp_origin.ticks, result);
 	if (TFP_UNLIKELY(--thread->calls_left <= 0 || tfp_window_is_due(tfp_now())))
 		tfp_look(thread, lane);
 	tfp_thread_leave(thread);
@@ -222,7 +222,7 @@ void tfp_io_opened(unsigned function, int descriptor, uint64_t begin)
 
 void tfp_io_mapped(unsigned function, int descriptor, uint64_t bytes)
 {
-	tfp_io_done(function, descriptor, tfp_now(), (int64_t)bytes);
+	tfp_io_done(function, descriptor, tfp_ticks(), (int64_t)bytes);
 }
 
 void tfp_io_forget(unsigned first, unsigned last)

@@ -20,7 +20,10 @@ static inline int tfp_io_is_on(void)
 	return tfp_io_is_wanted && (tfp_is_open || tfp_window_came());
 }
 
-/* A call has returned `result` bytes, or -1; begin: tfp_now() before it. Any thread, any context. */
+/*
+ * A call has returned `result` bytes, or -1; begin: tfp_ticks() before it, not tfp_now(): in a fork child the first call may be the one
+ * in which its log, and with it its time, begins. Any thread, any context.
+ */
 void tfp_io_done(unsigned function, int descriptor, uint64_t begin, int64_t result);
 
 /* A file was opened as, or mapped from, this descriptor: `bytes` of it. */

@@ -51,7 +51,7 @@ static long by_kernel(long number, long a, long b, long c, long d, long e, long 
 		return by_kernel kernel; \
 	if (!tfp_io_is_on()) \
 		return tfp_real.name arguments; \
-	uint64_t begin = tfp_now(); \
+	uint64_t begin = tfp_ticks(); \
 	ssize_t result = tfp_real.name arguments; \
 	NOTE(tfp_io_done(TFP_HOOK_##name, descriptor, begin, result)); \
 	return result
@@ -61,7 +61,7 @@ static long by_kernel(long number, long a, long b, long c, long d, long e, long 
 		return (int)by_kernel kernel; \
 	if (!tfp_io_is_on()) \
 		return tfp_real.name arguments; \
-	uint64_t begin = tfp_now(); \
+	uint64_t begin = tfp_ticks(); \
 	int result = tfp_real.name arguments; \
 	NOTE(tfp_io_opened(TFP_HOOK_##name, result, begin)); \
 	return result
@@ -194,7 +194,7 @@ static size_t product(size_t size, size_t count)
 		return 0; \
 	if (!tfp_io_is_on() || product(size, count) < FREAD_LEAST) \
 		return tfp_real.name arguments; \
-	uint64_t begin = tfp_now(); \
+	uint64_t begin = tfp_ticks(); \
 	size_t result = tfp_real.name arguments; \
 	NOTE(tfp_io_done(TFP_HOOK_##name, fileno(file), begin, (int64_t)(result * size))); \
 	return result
