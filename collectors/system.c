@@ -158,14 +158,15 @@ static void put_files(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t
 
 void tfp_system_look(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
-	if (!period_ms || !tfp_is_open || tfp_sys_is_sealed() || now < thread->system_next)
+	/* The use of a vfork child is its own, whatever it does on this thread's records. */
+	if (!period_ms || !tfp_is_open || now < thread->system_next || !tfp_kept_is_home())
 		return;
 	uint64_t period = tfp_state->second_ticks / 1000 * period_ms, due = tfp_state->system_next;
 
 	thread->system_next = now + period;
 	if (!thread->is_own)
 		put_thread(thread, lane, now);
-	if (now < due || !tfp_kept_is_home() ||
+	if (now < due ||
 	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->system_next, &due, now + period, 0, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;

@@ -241,6 +241,25 @@ static int way_vforkleak(void)
 	return 0;
 }
 
+/* A vfork child allocates when its parent's use of the processor is due to be read. */
+static int way_vforkwork(void)
+{
+	for (int round = 0; round < 3; round++) {
+		clock_t until = clock() + CLOCKS_PER_SEC / 5;
+
+		while (clock() < until)
+			;
+		pid_t child = vfork();
+		if (!child) {
+			for (int i = 0; i < 2000; i++)
+				free(malloc((size_t)(i % 500)));
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+	return 0;
+}
+
 static ucontext_t outside, inside;
 
 static void signal_self(void)
@@ -512,6 +531,7 @@ static const struct {
 	int (*run)(void);
 } ways[] = {
 	{"lastthread", way_lastthread}, {"cancelfork", way_cancelfork}, {"vforkleak", way_vforkleak},     {"badpath", way_badpath},
+	{"vforkwork", way_vforkwork},
 	{"listener", way_listener},     {"rawclose", way_rawclose},     {"latethreads", way_latethreads}, {"longjmp", way_longjmp},
 	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
 	{"lastcancelled", way_lastcancelled}, {"lastthrd", way_lastthrd}, {"lastraw", way_lastraw},
