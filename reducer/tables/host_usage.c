@@ -105,6 +105,14 @@ static const struct thread *thread_of(const struct told *told, const struct use_
 					   : tasks_at(&told->tasks, sample->subject, sample->time_ns);
 }
 
+/* A thread's figure is of the kernel's last tick (1 to 10 ms): what is told too late would be more than one thread can use. */
+static double cores(const struct use_sample *sample, uint64_t used, int64_t length)
+{
+	double busy = (double)used / (double)length;
+
+	return sample->of == USE_OF_THREAD && busy > 1 ? 1 : busy;
+}
+
 /* What getrusage told. */
 static void add_use(struct table *table, const struct use_sample *sample, const struct use_sample *from, int64_t length)
 {
@@ -113,7 +121,7 @@ static void add_use(struct table *table, const struct use_sample *sample, const 
 	table_integer(table, USER, (int64_t)(sample->user_ns - from->user_ns));
 	table_integer(table, SYSTEM, (int64_t)(sample->system_ns - from->system_ns));
 	if (length > 0)
-		table_real(table, CORES, (double)used / (double)length);
+		table_real(table, CORES, cores(sample, used, length));
 	table_integer(table, MINOR, (int64_t)(sample->minor_faults - from->minor_faults));
 	table_integer(table, MAJOR, (int64_t)(sample->major_faults - from->major_faults));
 	table_integer(table, WAITS, (int64_t)(sample->waits - from->waits));
