@@ -60,8 +60,19 @@ struct tfp_modules {
 
 const uint32_t tfp_modules_bytes = sizeof(struct tfp_modules);
 
+#define HEADER_BYTES 4096u /* of an object, within which its program headers lie */
+#define NOTE_BYTES 2048u   /* of notes that are copied */
+
+/* Scratch memory: a path, and copies of what is far. */
+struct room {
+	char path[PATH_MAX], name[PATH_MAX];
+	_Alignas(8) uint8_t header[HEADER_BYTES], notes[NOTE_BYTES];
+};
+_Static_assert(sizeof(struct room) <= TFP_MODULES_SCRATCH, "the scratch memory holds it");
+
 /* What is read of an object's headers. */
 struct headers {
+	const char *name; /* the loader's */
 	uintptr_t bias;
 	const uint8_t *build_id;
 	uint32_t build_id_bytes;
@@ -146,19 +157,20 @@ static void add_readable(struct tfp_image *image, uintptr_t start, uintptr_t byt
  * The program headers of an object that is in use, and how many; NULL where they cannot be had. The kernel tells those of
  * the program itself, which has gaps between its segments where it is no PIE: its map starts at the segment asked for.
  */
-static const ElfW(Phdr) *find_segments(const struct dl_find_object *found, int *count)
+static const ElfW(Phdr) *find_segments(const struct dl_find_object *found, const char *name, struct tfp_far *far, void *room, int *count)
 {
-	const ElfW(Ehdr) *elf = found->dlfo_map_start;
+	const ElfW(Ehdr) *elf;
 
 	*count = (int)getauxval(AT_PHNUM);
-	if (!found->dlfo_link_map->l_name[0] && getauxval(AT_PHDR))
+	if (!name[0] && getauxval(AT_PHDR))
 		return (const void *)getauxval(AT_PHDR);
-	*count = elf->e_phnum;
+	elf = tfp_far_see(far, found->dlfo_map_start, HEADER_BYTES, room);
+	*count = elf ? elf->e_phnum : 0;
 	/* All linkers map the headers with the first segment; where one did not, nothing is known to be readable. */
-	if (!tfp_same(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(ElfW(Phdr)) ||
-	    elf->e_phoff + (size_t)elf->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+	if (!elf || !tfp_same(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    elf->e_phoff + (size_t)elf->e_phnum * sizeof(ElfW(Phdr)) > HEADER_BYTES)
 		return NULL;
-	return (const void *)((uintptr_t)found->dlfo_map_start + elf->e_phoff);
+	return (const void *)((uintptr_t)elf + elf->e_phoff);
 }
 
 int tfp_modules_may_write(const void *data, size_t bytes)
@@ -170,7 +182,7 @@ int tfp_modules_may_write(const void *data, size_t bytes)
 
 	if (!find_object(from, &found) || !found.dlfo_link_map || !found.dlfo_link_map->l_name)
 		return 0;
-	segments = find_segments(&found, &count);
+	segments = find_segments(&found, found.dlfo_link_map->l_name, NULL, NULL, &count);
 	for (int i = 0; segments && i < count; i++) {
 		uintptr_t start = found.dlfo_link_map->l_addr + segments[i].p_vaddr, end = start + segments[i].p_memsz;
 		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_W))
@@ -180,21 +192,37 @@ int tfp_modules_may_write(const void *data, size_t bytes)
 	return is_in && !is_closed;
 }
 
-/* Reads the program headers of an object that is in use. */
-static void read_headers(const struct dl_find_object *found, struct tfp_image *image, struct headers *headers)
+static void read_build_id(const struct tfp_image *image, uintptr_t notes, size_t bytes, struct room *room, struct headers *headers)
 {
+	if (image->far && bytes > NOTE_BYTES)
+		bytes = NOTE_BYTES;
+	const uint8_t *start = tfp_image_has(image, notes, bytes) ? tfp_far_see(image->far, (const void *)notes, bytes, room->notes) : NULL;
+	if (start)
+		find_build_id(headers, start, bytes);
+}
+
+/* Reads the name and the program headers of an object that is in use, or far. 0: it is gone. */
+static int read_headers(const struct dl_find_object *found, struct tfp_far *far, struct room *room, struct tfp_image *image,
+			struct headers *headers)
+{
+	struct link_map copy;
+	const struct link_map *map = tfp_far_see(far, found->dlfo_link_map, sizeof(copy), &copy);
 	int count;
-	const ElfW(Phdr) *segments = find_segments(found, &count);
 
 	tfp_fill(image, 0, sizeof(*image));
 	tfp_fill(headers, 0, sizeof(*headers));
+	headers->name = map ? tfp_far_text(far, map->l_name, PATH_MAX, room->name) : NULL;
+	if (!headers->name)
+		return 0;
+	image->far = far;
 	image->start = (uintptr_t)found->dlfo_map_start;
 	image->end = (uintptr_t)found->dlfo_map_end;
 	image->frames = (uintptr_t)found->dlfo_eh_frame;
-	headers->bias = found->dlfo_link_map->l_addr;
+	headers->bias = map->l_addr;
 	headers->hash = TFP_HASH;
+	const ElfW(Phdr) *segments = find_segments(found, headers->name, far, room->header, &count);
 	if (!segments)
-		return;
+		return 1;
 	headers->hash = tfp_hash(headers->hash, segments, (size_t)count * sizeof(*segments));
 	for (int i = 0; i < count; i++) {
 		uintptr_t start = headers->bias + segments[i].p_vaddr, end = start + segments[i].p_memsz;
@@ -206,18 +234,18 @@ static void read_headers(const struct dl_find_object *found, struct tfp_image *i
 			add_readable(image, start, segments[i].p_memsz);
 	}
 	for (int i = 0; i < count && !headers->build_id; i++)
-		if (segments[i].p_type == PT_NOTE &&
-		    tfp_image_has(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz))
-			find_build_id(headers, (const uint8_t *)(headers->bias + segments[i].p_vaddr), segments[i].p_memsz);
+		if (segments[i].p_type == PT_NOTE)
+			read_build_id(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz, room, headers);
+	return 1;
 }
 
 /*
  * The object's path: the loader's name; of the executable what /proc says (it lies in scratch[0 .. PATH_MAX) then), or, where there is
  * none (another root, a seccomp filter), the name that it was started by.
  */
-static struct tfp_text find_path(const struct dl_find_object *found, char *scratch)
+static struct tfp_text find_path(const struct headers *headers, char *scratch)
 {
-	struct tfp_text path = { found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name) };
+	struct tfp_text path = { headers->name, tfp_length(headers->name) };
 	long length;
 
 	if (path.length >= 10 && tfp_same(path.bytes, "linux-vdso", 10))
@@ -243,14 +271,13 @@ static int find_file(const struct tfp_text *path, struct stat *file)
 }
 
 /* What tells the object from another: its build id and place, or else its place, file and the start of its tables. */
-static uint64_t print_of(const struct dl_find_object *found, const struct tfp_image *image, const struct headers *headers)
+static uint64_t print_of(const struct tfp_image *image, const struct headers *headers)
 {
-	const char *name = found->dlfo_link_map->l_name;
-	uint64_t print = tfp_hash(headers->hash, &headers->bias, sizeof(headers->bias));
-	struct tfp_text path = { name, tfp_length(name) };
+	uint64_t print = tfp_hash(headers->hash, &headers->bias, sizeof(headers->bias)), word;
+	struct tfp_text path = { headers->name, tfp_length(headers->name) };
 	struct stat file;
 
-	print = tfp_hash(print, name, path.length);
+	print = tfp_hash(print, headers->name, path.length);
 	if (headers->build_id)
 		return tfp_hash(print, headers->build_id, headers->build_id_bytes);
 	if (find_file(&path, &file)) {
@@ -258,13 +285,14 @@ static uint64_t print_of(const struct dl_find_object *found, const struct tfp_im
 		print = tfp_hash(print, &file.st_mtim, sizeof(file.st_mtim));
 	}
 	for (uintptr_t at = image->frames; at < image->frames + 4096 && tfp_image_has(image, at, 8); at += 8)
-		print = tfp_hash(print, (const void *)at, 8);
+		if (tfp_far_read(image->far, &word, at, 8))
+			print = tfp_hash(print, &word, 8);
 	return print;
 }
 
-static uint64_t name_of(const struct dl_find_object *found)
+static uint64_t name_hash(const char *name)
 {
-	return tfp_hash(0, found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name));
+	return tfp_hash(0, name, tfp_length(name));
 }
 
 static void forget(struct tfp_modules *modules, struct module *module)
@@ -283,7 +311,7 @@ static void forget(struct tfp_modules *modules, struct module *module)
 
 static void write_fact(const struct module *module, const struct headers *headers, char *scratch)
 {
-	struct tfp_text path = find_path(&module->found, scratch);
+	struct tfp_text path = find_path(headers, scratch);
 	struct stat file;
 	int is_known = find_file(&path, &file);
 	const struct tfp_fact_field fields[] = {
@@ -318,13 +346,45 @@ static struct module *lookup(struct tfp_modules *modules, const struct dl_find_o
 	return NULL;
 }
 
-uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch,
+static int is_same_place(const struct dl_find_object *a, const struct dl_find_object *b)
+{
+	return a->dlfo_map_start == b->dlfo_map_start && a->dlfo_map_end == b->dlfo_map_end &&
+	       a->dlfo_link_map == b->dlfo_link_map && a->dlfo_eh_frame == b->dlfo_eh_frame;
+}
+
+/* What was read of it is of one object, which is still there. */
+static int is_whole(const struct dl_find_object *found, uintptr_t pc, const struct tfp_far *far)
+{
+	struct dl_find_object now = { 0 };
+
+	return !far || (!far->is_failed && find_object(pc, &now) && is_same_place(&now, found));
+}
+
+/* Puts it into the table, in place of `before`, which lay there. NULL: that is full. */
+static struct module *put(struct tfp_modules *modules, const struct dl_find_object *found, struct module *before)
+{
+	struct module *module;
+	uint32_t *bucket;
+
+	if (before)
+		forget(modules, before);
+	module = free_slot(modules);
+	if (!module)
+		return NULL;
+	bucket = bucket_of(modules, found);
+	module->next = *bucket;
+	*bucket = (uint32_t)(module - modules->slots) + 1;
+	module->found = *found;
+	return module;
+}
+
+uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch, struct tfp_far *far,
 			  struct tfp_image *image)
 {
 	struct dl_find_object found = { 0 };
+	struct room *room = scratch;
 	struct headers headers;
 	struct module *module;
-	uint32_t *bucket;
 	uint64_t print;
 
 	if (!find_object(pc, &found))
@@ -332,37 +392,29 @@ uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t ep
 	module = lookup(modules, &found);
 	if (module && module->epoch == epoch && epoch) {
 		*image = module->image;
+		image->far = far;
 		return module->id;
 	}
-	read_headers(&found, image, &headers);
-	print = print_of(&found, image, &headers);
+	if (!read_headers(&found, far, room, image, &headers))
+		return 0;
+	print = print_of(image, &headers);
+	if (!is_whole(&found, pc, far))
+		return 0;
 	if (module && module->print == print) {
 		module->epoch = epoch;
 		return module->id;
 	}
-	if (module)
-		forget(modules, module);
-	module = free_slot(modules);
+	module = put(modules, &found, module);
 	if (!module)
 		return 0;
-	bucket = bucket_of(modules, &found);
-	module->next = *bucket;
-	*bucket = (uint32_t)(module - modules->slots) + 1;
-	module->found = found;
-	module->name = name_of(&found);
+	module->name = name_hash(headers.name);
 	module->image = *image;
 	module->print = print;
 	module->epoch = epoch;
 	module->serial++;
 	module->id = module->serial << SLOT_BITS | (uint32_t)(module - modules->slots);
-	write_fact(module, &headers, scratch);
+	write_fact(module, &headers, room->path);
 	return module->id;
-}
-
-static int is_same_place(const struct dl_find_object *a, const struct dl_find_object *b)
-{
-	return a->dlfo_map_start == b->dlfo_map_start && a->dlfo_map_end == b->dlfo_map_end &&
-	       a->dlfo_link_map == b->dlfo_link_map && a->dlfo_eh_frame == b->dlfo_eh_frame;
 }
 
 void tfp_modules_sweep(struct tfp_modules *modules)
@@ -383,11 +435,20 @@ int tfp_modules_is_same(const struct tfp_modules *modules, uint32_t id, uintptr_
 	const struct module *module = &modules->slots[id & (SLOTS - 1)];
 	struct dl_find_object now = { 0 };
 
-	if (module->id != id || !find_object(pc, &now) || !is_same_place(&now, &module->found) || name_of(&now) != module->name)
+	if (module->id != id || !find_object(pc, &now) || !is_same_place(&now, &module->found) ||
+	    name_hash(now.dlfo_link_map->l_name) != module->name)
 		return 0;
 	/* The id is cleared before anything else changes. Pairs with the release in tfp_modules_find. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return module->id == id;
+}
+
+int tfp_modules_is_there(const struct tfp_modules *modules, uint32_t id, uintptr_t pc)
+{
+	const struct module *module = &modules->slots[id & (SLOTS - 1)];
+	struct dl_find_object now = { 0 };
+
+	return module->id == id && find_object(pc, &now) && is_same_place(&now, &module->found);
 }
 
 int tfp_modules_is_current(const struct tfp_modules *modules, uint32_t id, uint32_t epoch)

@@ -2,7 +2,7 @@
 /*
  * The objects (executable, libraries, vdso) that code addresses of recorded stacks lie in, each a module fact.
  *
- * Rule: an object's memory is read only while one of its code addresses is known to be on a live stack; whether an
+ * Rule: an object's memory is read only while one of its code addresses is known to be on a live stack, else as far memory; whether an
  * address belongs to an object is asked of the loader's lock-free index (_dl_find_object, glibc 2.35), never of
  * dl_iterate_phdr. Before glibc 2.35 nothing is known and stacks end at once, with a flag.
  */
@@ -18,15 +18,19 @@ struct tfp_modules; /* table; its functions need the caller's lock unless they s
 
 /* Bytes of pages for the table, and of the scratch memory (zeroed or not) that its functions use. */
 extern const uint32_t tfp_modules_bytes;
-#define TFP_MODULES_SCRATCH 8192 /* two paths of PATH_MAX */
+#define TFP_MODULES_SCRATCH 16384 /* two paths of PATH_MAX, a page of headers, notes */
 
 /*
  * The id of the object that `pc` lies in as mapped now, and its image; 0 = no object is known there. Writes a module
  * fact when it is new and a module_unload fact for one that lay there before. `epoch` as in tfp_modules_is_current; 0 = an object may be
- * unmapped at any moment: nothing is taken from the table without being compared.
+ * unmapped at any moment: nothing is taken from the table without being compared. `far`: how the object is read where no live stack holds
+ * it, and 0, too, where it went meanwhile; else NULL. The image gets it.
  */
-uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch,
+uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch, struct tfp_far *far,
 			  struct tfp_image *image);
+
+/* Whether what lies at `pc` is where module `id` was found: reads none of its memory. Any thread, no lock. */
+int tfp_modules_is_there(const struct tfp_modules *modules, uint32_t id, uintptr_t pc);
 
 /*
  * Forgets the objects that are no longer mapped, with a module_unload fact each. Reads none of their memory: an object

@@ -9,7 +9,6 @@
 #if defined __x86_64__
 
 #define FIRST_BYTES 96    /* of a function, within which its frame is made */
-#define MOST_BYTES 65536u /* of one that is looked through */
 #define LONGEST 24        /* bytes of an instruction, however odd, and what is looked at behind it */
 
 /* How the frame stands after the instructions so far. */
@@ -183,7 +182,7 @@ int64_t tfp_native_frame_bytes(const uint8_t *code, uint64_t size, uint64_t plac
 	static const uint8_t touch[] = {0x48, 0x83, 0x0c, 0x24, 0x00}; /* orq $0, (%rsp) */
 	struct making making = {.bytes = -1};
 
-	for (uint64_t at = 0; size <= MOST_BYTES && at < FIRST_BYTES && at < place && at + LONGEST <= size && !making.is_over;) {
+	for (uint64_t at = 0; at < FIRST_BYTES && at < place && at + LONGEST <= size && !making.is_over;) {
 		struct instruction of = decode(code + at);
 		if (!of.bytes)
 			break;
@@ -203,7 +202,7 @@ int tfp_native_is_behind_call(const uint8_t *address)
 	if (address[-5] == 0xe8)
 		return 1;
 	/* call through a register or memory: ff with 2 in the middle of ModRM, whose operand ends here */
-	for (unsigned back = 2; back <= 7; back++)
+	for (unsigned back = 2; back < TFP_CALL_BYTES; back++)
 		if (address[-(int)back] == 0xff && (address[1 - (int)back] >> 3 & 7) == 2 && operand_bytes(address + 1 - back) == back - 1)
 			return 1;
 	return 0;

@@ -16,7 +16,9 @@
  */
 int64_t tfp_native_frame_bytes(const uint8_t *code, uint64_t size, uint64_t place);
 
-/* Whether the code before `address` is a call, of 8 bytes before it that may be read. */
+#define TFP_CALL_BYTES 8 /* that are looked at */
+
+/* Whether the code before `address`, TFP_CALL_BYTES of it, is a call. */
 int tfp_native_is_behind_call(const uint8_t *address);
 
 #endif

@@ -105,9 +105,10 @@ static void tell_wait(const struct tfp_native_watch *watch, struct followed *of)
 static uint32_t walk(struct tfp_native_watch *watch, uint32_t epoch, const struct tfp_native_registers *registers,
 		     const struct tfp_native_copy *copy)
 {
-	uint32_t now = tfp_stacks_outside_begin(watch->stacks), stack = 0;
+	long number = tfp_kept_number(&memory);
+	uint32_t now = tfp_stacks_outside_begin(watch->stacks, number), stack = 0;
 
-	if (now && now == epoch)
+	if (now && now == epoch && number >= 0)
 		stack = tfp_native_walk(watch->stacks, &watch->walk, registers, copy);
 	if (now)
 		tfp_stacks_outside_end(watch->stacks);
@@ -117,7 +118,7 @@ static uint32_t walk(struct tfp_native_watch *watch, uint32_t epoch, const struc
 /* Which objects there are now; 0: one is being unmapped. */
 static uint32_t epoch_now(struct tfp_native_watch *watch)
 {
-	uint32_t now = tfp_stacks_outside_begin(watch->stacks);
+	uint32_t now = tfp_stacks_outside_begin(watch->stacks, -1);
 
 	if (now)
 		tfp_stacks_outside_end(watch->stacks);

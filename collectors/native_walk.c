@@ -14,6 +14,7 @@
 /* The registers of the frame that the walk has come to. */
 struct walker {
 	struct tfp_stacks *stacks;
+	struct tfp_native_walk *walk;
 	const struct tfp_native_copy *copy;
 	struct tfp_native_registers at;
 	uint64_t key;
@@ -73,16 +74,20 @@ static int find_return(struct walker *walker, const struct tfp_rule *rule, uintp
  */
 static void find_frame_pointer(struct walker *walker, const struct tfp_rule *rule)
 {
+	struct tfp_far *far = &walker->stacks->far;
 	uintptr_t end, function = tfp_stacks_function(walker->stacks, walker->key, &end), address;
 	uintptr_t place = (uintptr_t)(walker->key & ~TFP_SITE_EXACT) - function;
-	int64_t bytes = function ? tfp_native_frame_bytes((const uint8_t *)function, end - function, place) : -1;
-	uintptr_t fp = walker->at.sp + (uintptr_t)bytes, cfa = fp + (uintptr_t)(intptr_t)rule->cfa;
+	uint8_t *code = walker->walk->code;
 
-	if (bytes < 0 || rule->is_indirect || rule->ra_base != TFP_BASE_CFA ||
-	    !read_word(walker->copy, cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words, &address))
+	if (!function || rule->is_indirect || rule->ra_base != TFP_BASE_CFA || end - function > TFP_NATIVE_CODE ||
+	    !tfp_far_read(far, code, function, end - function))
 		return;
-	if (!tfp_modules_is_mapped(address - 8) || !tfp_modules_is_mapped(address) || !tfp_stack_memory_can_read(address - 8) ||
-	    !tfp_native_is_behind_call((const uint8_t *)address))
+	int64_t bytes = tfp_native_frame_bytes(code, end - function, place);
+	uintptr_t fp = walker->at.sp + (uintptr_t)bytes, cfa = fp + (uintptr_t)(intptr_t)rule->cfa;
+	if (bytes < 0 || !read_word(walker->copy, cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words, &address))
+		return;
+	if (!tfp_modules_is_mapped(address - TFP_CALL_BYTES) || !tfp_modules_is_mapped(address) ||
+	    !tfp_far_read(far, code, address - TFP_CALL_BYTES, TFP_CALL_BYTES) || !tfp_native_is_behind_call(code + TFP_CALL_BYTES))
 		return;
 	walker->at.fp = fp;
 	walker->at.has_fp = 1;
@@ -133,8 +138,8 @@ static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32
 			walker->cut = TFP_PC_CUT_UNKNOWN;
 			return count;
 		}
-		if (!tfp_stacks_site(stacks, walker->key, epoch, &site)) {
-			walker->cut = TFP_PC_CUT_FULL;
+		if (!tfp_stacks_site_outside(stacks, walker->key, epoch, &site)) {
+			walker->cut = stacks->far.is_failed ? TFP_PC_CUT_MEMORY : TFP_PC_CUT_FULL;
 			return count;
 		}
 		pcs[count] = site.pc;
@@ -148,7 +153,7 @@ static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32
 uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
 			 const struct tfp_native_copy *copy)
 {
-	struct walker walker = {.stacks = stacks, .copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
+	struct walker walker = {.stacks = stacks, .walk = walk, .copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
 	uint32_t count = collect(stacks, &walker, walk->pcs, atomic_load(&stacks->epoch)), node = 0;
 
 	if (walker.cut) {

@@ -26,7 +26,10 @@ struct tfp_native_copy {
 	size_t offset, mask;
 };
 
+#define TFP_NATIVE_CODE 8192 /* bytes of a function that is looked through */
+
 struct tfp_native_walk {
+	uint8_t code[TFP_NATIVE_CODE];
 	uint32_t pcs[TFP_NATIVE_FRAMES]; /* indices of the log's, innermost first */
 };
 

@@ -131,6 +131,7 @@ struct lookup {
 	uint64_t key;
 	uint32_t epoch;
 	struct tfp_site *site;
+	struct tfp_far *far; /* NULL: a live stack holds the object */
 	int is_known; /* site is what was true in an earlier epoch */
 };
 
@@ -144,6 +145,12 @@ static void bare_image(struct tfp_image *image, uintptr_t pc)
 	image->readable[0].end = pc + 16;
 }
 
+/* What was read of the object may be another one's. */
+static int is_gone(const struct lookup *lookup, uint32_t module, uintptr_t pc)
+{
+	return lookup->far && (lookup->far->is_failed || !tfp_modules_is_there(lookup->stacks->modules, module, pc));
+}
+
 /* On the scratch stack, under the lock. */
 static void find_site(void *argument)
 {
@@ -152,7 +159,13 @@ static void find_site(void *argument)
 	struct tfp_site *site = lookup->site;
 	uintptr_t pc = (uintptr_t)(lookup->key & ~TFP_SITE_EXACT);
 	int is_exact = (lookup->key & TFP_SITE_EXACT) != 0;
-	uint32_t module = tfp_modules_find(stacks->modules, pc - !is_exact, lookup->epoch, stacks->scratch, &stacks->image);
+	uint32_t module =
+		tfp_modules_find(stacks->modules, pc - !is_exact, lookup->epoch, stacks->scratch, lookup->far, &stacks->image);
+
+	if (lookup->far && !module) {
+		site->pc = 0;
+		return;
+	}
 
 	if (!lookup->is_known || site->module != module || !site->pc) {
 		tfp_fill(site, 0, sizeof(*site));
@@ -160,6 +173,8 @@ static void find_site(void *argument)
 		if (!module)
 			bare_image(&stacks->image, pc);
 		tfp_unwind_compile(&stacks->image, pc, is_exact, &site->rule);
+		if (is_gone(lookup, module, pc - !is_exact))
+			return;
 		site->pc = tfp_store_pc(pc, module, is_exact ? TFP_PC_EXACT : 0);
 	}
 	/* What belongs to no object is asked for each time, whatever the epoch; 0 would say that nothing is known. */
@@ -184,21 +199,41 @@ static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, c
 	return 1;
 }
 
-int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site)
+/* Compiles it. */
+static int look_up(struct lookup *lookup)
 {
-	struct lookup lookup = { .stacks = stacks, .key = key, .epoch = epoch, .site = site };
+	struct tfp_stacks *stacks = lookup->stacks;
 	struct tfp_signals signals;
 
-	if (tfp_sites_get(&stacks->sites, key, site) && is_current(stacks, key, epoch, site))
-		return 1;
 	if (!lock(stacks, &signals))
 		return 0;
 	if (stacks->unloading)
-		lookup.epoch = 0;
-	lookup.is_known = tfp_sites_get(&stacks->sites, key, site);
-	tfp_unwind_on_stack(stacks->stack_top, find_site, &lookup);
+		lookup->epoch = 0;
+	lookup->is_known = tfp_sites_get(&stacks->sites, lookup->key, lookup->site);
+	tfp_unwind_on_stack(stacks->stack_top, find_site, lookup);
 	unlock(stacks, &signals);
-	return site->pc != 0;
+	return lookup->site->pc != 0;
+}
+
+int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site)
+{
+	struct lookup lookup = { .stacks = stacks, .key = key, .epoch = epoch, .site = site };
+
+	return (tfp_sites_get(&stacks->sites, key, site) && is_current(stacks, key, epoch, site)) || look_up(&lookup);
+}
+
+int tfp_stacks_site_outside(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site)
+{
+	uintptr_t pc = (uintptr_t)(key & ~TFP_SITE_EXACT) - !(key & TFP_SITE_EXACT);
+	struct lookup lookup = { .stacks = stacks, .key = key, .epoch = epoch, .site = site, .far = &stacks->far };
+
+	if (tfp_sites_get(&stacks->sites, key, site) && site->module) {
+		if (!tfp_modules_is_there(stacks->modules, site->module, pc))
+			lookup.epoch = 0; /* libc has closed it by itself: the epoch does not say so */
+		else if (!atomic_load(&stacks->unloading) && is_current(stacks, key, epoch, site))
+			return 1;
+	}
+	return look_up(&lookup);
 }
 
 struct beginning {
@@ -214,7 +249,8 @@ static void find_beginning(void *argument)
 	struct tfp_image *image = &beginning->stacks->image;
 	uintptr_t pc = (uintptr_t)(beginning->key & ~TFP_SITE_EXACT) - !(beginning->key & TFP_SITE_EXACT);
 
-	if (tfp_modules_find(beginning->stacks->modules, pc, beginning->stacks->epoch, beginning->stacks->scratch, image))
+	if (tfp_modules_find(beginning->stacks->modules, pc, beginning->stacks->epoch, beginning->stacks->scratch, &beginning->stacks->far,
+			     image))
 		beginning->function = tfp_unwind_function(image, pc, &beginning->end);
 }
 
@@ -253,8 +289,9 @@ uint32_t tfp_stack_cut_node(struct tfp_stacks *stacks, uint32_t flag)
 	return tfp_stacks_marker(stacks, flag);
 }
 
-uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks)
+uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks, long memory)
 {
+	tfp_far_begin(&stacks->far, memory);
 	atomic_store(&stacks->outside, 1); /* before it is asked whether something goes: who unmaps says so, then asks */
 	if (!atomic_load(&stacks->unloading))
 		return atomic_load(&stacks->epoch);

@@ -52,10 +52,11 @@ void tfp_stacks_unload_begin(struct tfp_stacks *stacks);
 void tfp_stacks_unload_end(struct tfp_stacks *stacks);
 
 /*
- * Around walks of other threads' stacks (collectors/native_walk.h), whose code nothing else holds: no object is unmapped meanwhile, a
- * dlclose waits. begin: a number that changes with the objects; 0: one is being unmapped, nothing may be walked. One thread at a time.
+ * Around walks of other threads' stacks (collectors/native_walk.h), whose code nothing else holds: a dlclose waits meanwhile. libc closes
+ * objects by itself, too (iconv_close), so that they are read through `memory`, a descriptor of /proc/self/mem, all the same (-1: there is
+ * no walk). begin: a number that changes with the objects; 0: one is being unmapped, nothing may be walked. One thread at a time.
  */
-uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks);
+uint32_t tfp_stacks_outside_begin(struct tfp_stacks *stacks, long memory);
 void tfp_stacks_outside_end(struct tfp_stacks *stacks);
 
 #endif

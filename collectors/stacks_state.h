@@ -32,6 +32,7 @@ struct tfp_stacks {
 	struct tfp_modules *modules;
 	void *scratch, *stack_top; /* of the compiler, under the lock */
 	struct tfp_image image;
+	struct tfp_far far; /* of who walks another thread's stack */
 	struct tfp_sites sites;
 	struct tfp_nodes nodes;
 };
@@ -139,7 +140,10 @@ struct tfp_stack_cache {
 /* What is known of the code address `key` in `epoch`, compiled if need be. Returns 0 where nothing could be had. */
 int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site);
 
-/* Where the function of the code address `key` begins and ends, all of which may be read; 0: not known. Its object stays meanwhile. */
+/* The same of an address that no live stack holds, between tfp_stacks_outside_begin and _end. 0, too, where its object went meanwhile. */
+int tfp_stacks_site_outside(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site);
+
+/* Where the function of that address begins and ends, all of it in a readable part of its object; 0: not known. */
 uintptr_t tfp_stacks_function(struct tfp_stacks *stacks, uint64_t key, uintptr_t *end);
 
 /* The node of the marker TFP_PC_CUT_*, for the root of a stack that was cut; 0 = the log has no room. */

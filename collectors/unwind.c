@@ -96,20 +96,10 @@ int tfp_image_has(const struct tfp_image *image, uintptr_t address, uintptr_t by
 	return 0;
 }
 
-static uint64_t load64(uintptr_t address)
+/* Bytes of `image` that tfp_image_has. 0: they are gone. */
+static int load(const struct tfp_image *image, void *to, uintptr_t address, size_t bytes)
 {
-	uint64_t value;
-
-	__builtin_memcpy(&value, (const void *)address, sizeof(value));
-	return value;
-}
-
-static uint32_t load32(uintptr_t address)
-{
-	uint32_t value;
-
-	__builtin_memcpy(&value, (const void *)address, sizeof(value));
-	return value;
+	return tfp_far_read(image->far, to, address, bytes);
 }
 
 static int is_stack_region(uint64_t region)
@@ -128,7 +118,7 @@ static int read_image(const struct tfp_image *image, uintptr_t address)
 
 		if (address >= start && address < end && end - address >= 8) {
 			tfp_libunwind_near = start;
-			tfp_libunwind_near_bytes = end - start;
+			tfp_libunwind_near_bytes = image->far ? 0 : end - start;
 			return 1;
 		}
 	}
@@ -142,10 +132,8 @@ static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	(void)space;
 	if (is_write)
 		return -UNW_EINVAL;
-	if (read_image(question->image, address)) {
-		*value = load64(address);
-		return 0;
-	}
+	if (read_image(question->image, address))
+		return load(question->image, value, address, sizeof(*value)) ? 0 : -UNW_EINVAL;
 	if (!is_stack_region(REGION_OF(address)))
 		return -UNW_EINVAL;
 	for (int i = 0; i < question->word_count; i++)
@@ -225,26 +213,29 @@ static int find_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *inf
 {
 	struct question *question = argument;
 	const struct tfp_image *image = question->image;
-	const uint8_t *header = (const uint8_t *)image->frames;
 	unw_dyn_info_t table;
 	unsigned pointer_bytes;
+	uint8_t header[4];
+	uint32_t entries;
 	uintptr_t count;
 	int result;
 
-	if (!tfp_image_has(image, image->frames, 16) || header[0] != 1)
+	if (!tfp_image_has(image, image->frames, 16) || !load(image, header, image->frames, sizeof(header)) || header[0] != 1)
 		return -UNW_ENOINFO;
 	pointer_bytes = encoded_bytes(header[1]);
 	/* 0x3b: pairs of sdata4 relative to this header; count as udata4. Every linker writes these. */
 	if (!pointer_bytes || header[2] != 0x03 || header[3] != 0x3b)
 		return -UNW_ENOINFO;
 	count = image->frames + 4 + pointer_bytes;
+	if (!load(image, &entries, count, sizeof(entries)))
+		return -UNW_ENOINFO;
 	tfp_fill(&table, 0, sizeof(table));
 	table.start_ip = image->start;
 	table.end_ip = image->end;
 	table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
 	table.u.rti.segbase = image->frames;
 	table.u.rti.table_data = count + 4;
-	table.u.rti.table_len = load32(count);
+	table.u.rti.table_len = entries;
 	if (!tfp_image_has(image, table.u.rti.table_data, 8 * (uintptr_t)table.u.rti.table_len))
 		return -UNW_ENOINFO;
 	result = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
@@ -339,13 +330,13 @@ static int describe_step(const struct question *question, unw_cursor_t *cursor, 
 static int is_signal_return(const struct tfp_image *image, uintptr_t pc)
 {
 #if defined __x86_64__
-	/* mov $15, %rax; syscall */
-	return tfp_image_has(image, pc, 9) && load64(pc) == UINT64_C(0x0f0000000fc0c748) &&
-	       *(const uint8_t *)(pc + 8) == 0x05;
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}; /* mov $15, %rax; syscall */
 #else
-	/* mov x8, #139; svc #0 */
-	return tfp_image_has(image, pc, 8) && load64(pc) == UINT64_C(0xd4000001d2801168);
+	static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8, #139; svc #0 */
 #endif
+	uint8_t found[sizeof(code)];
+
+	return tfp_image_has(image, pc, sizeof(code)) && load(image, found, pc, sizeof(code)) && tfp_same(found, code, sizeof(code));
 }
 
 static void signal_rule(struct tfp_rule *rule)

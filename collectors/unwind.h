@@ -8,6 +8,8 @@
 #ifndef TFP_COLLECTORS_UNWIND_H
 #define TFP_COLLECTORS_UNWIND_H
 
+#include "collectors/far_memory.h"
+
 #include <stdint.h>
 
 enum tfp_rule_kind {
@@ -48,7 +50,8 @@ struct tfp_image {
 	uintptr_t frames;     /* its .eh_frame_hdr, 0 = none */
 	struct {
 		uintptr_t start, end;
-	} readable[TFP_IMAGE_RANGES]; /* what of it may be read */
+	} readable[TFP_IMAGE_RANGES]; /* what of it may be read, */
+	struct tfp_far *far; /* and how: NULL = where it lies */
 };
 
 /*

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosted [fork | close | unload LIBRARY]...: a program with threads that knows where its time goes. Prints {"function": [seconds of
- * processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another one; lulls sleeps; wants
- * waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before; `fork`: a child does
- * the same; `unload`: a third thread opens and closes a library all the while, and runs code of it. Rule: each part is a function of its
- * own, never inlined.
+ * hosted [fork | close | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints {"function":
+ * [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another one; lulls
+ * sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before; `fork`: a
+ * child does the same; `unload`: a third thread opens and closes a library all the while, and runs code of it; `convert`: three open and
+ * close converters of texts, which libc loads and unloads by itself, where no hook is. Rule: each part is a function of its own, never
+ * inlined.
  */
 #include <dlfcn.h>
+#include <iconv.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +80,24 @@ static void *reloads(void *unused)
 	return NULL;
 }
 
+static void *converts(void *seed)
+{
+	static const char *const sets[] = {"EUC-JP", "EUC-KR", "BIG5", "GBK", "ISO-2022-KR", "IBM930", "EUC-TW", "BIG5-HKSCS",
+					   "JOHAB", "UHC", "SHIFT_JISX0213"};
+	static const char text[4096];
+
+	for (unsigned next = *(unsigned *)seed; !is_over;) {
+		iconv_t set = iconv_open(sets[rand_r(&next) % (sizeof sets / sizeof sets[0])], "UTF-8");
+		char to[4 * sizeof text], *in = (char *)(uintptr_t)text, *out = to;
+		size_t left = sizeof text, room = sizeof to;
+		if (set == (iconv_t)-1)
+			return NULL;
+		iconv(set, &in, &left, &out, &room);
+		iconv_close(set);
+	}
+	return NULL;
+}
+
 static void whole(const char *who)
 {
 	atomic_int held = 0;
@@ -105,8 +126,8 @@ static void *idles(void *unused)
 
 int main(int argc, char **argv)
 {
-	int forks = 0;
-	pthread_t thread, idle;
+	unsigned forks = 0, converters = 0, seeds[] = {1, 2, 3};
+	pthread_t thread, idle, others[3];
 
 	pthread_create(&idle, NULL, idles, NULL);
 	for (int i = 1; i < argc; i++) {
@@ -116,9 +137,13 @@ int main(int argc, char **argv)
 				close(file);
 		if (strcmp(argv[i], "unload") == 0)
 			library = argv[++i];
+		if (strcmp(argv[i], "convert") == 0)
+			converters = 3;
 	}
 	if (library)
 		pthread_create(&thread, NULL, reloads, NULL);
+	for (unsigned i = 0; i < converters; i++)
+		pthread_create(&others[i], NULL, converts, &seeds[i]);
 	whole("parent");
 	if (forks && !fork()) {
 		pthread_create(&idle, NULL, idles, NULL);
@@ -130,5 +155,7 @@ int main(int argc, char **argv)
 	is_over = 1;
 	if (library)
 		pthread_join(thread, NULL);
+	while (converters)
+		pthread_join(others[--converters], NULL);
 	return 0;
 }
