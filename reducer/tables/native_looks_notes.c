@@ -40,6 +40,18 @@ static void count_process(struct counted *counted, const struct process *process
 			counted->sampled_ns += (double)process->native.looks[i].amount_ns;
 }
 
+/* Whether samples of a thread were given up, or never begun, as its log says. */
+static bool was_unsampled(const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->loss_count && request_wants_process(request, process); k++)
+			if (strcmp(process->losses[k].name, "native_unsampled") == 0)
+				return true;
+	}
+	return false;
+}
+
 /* How much of the processor time the samples stand for; of all threads and all the time, or it is not comparable. */
 static void note_counted(struct table *table, const struct request *request, const struct native_looks *looks)
 {
@@ -55,11 +67,14 @@ static void note_counted(struct table *table, const struct request *request, con
 		return;
 	table_note(table, share < 1 - UNSEEN_FROM ? NOTE_MISSING : NOTE_INFO,
 		   "Samples stand for %.0f %% of the processor time that the kernel counted for these processes, of which %.0f %% was its "
-		   "own on their behalf%s.",
+		   "own on their behalf%s%s.",
 		   100 * share, 100 * counted.system_ns / all,
 		   share < 1 - UNSEEN_FROM ? "; of the rest it is not known where it went: before there was a second thread, threads that "
 					     "ran too short to be met running, or were too many, what is not sampled"
-					   : "");
+					   : "",
+		   share < 1 - UNSEEN_FROM && was_unsampled(request) ? ", threads whose samples were given up for a time (-t losses: "
+								       "native_unsampled)"
+								     : "");
 }
 
 static const char *whose_waiting(const struct request *request, const struct native_looks *looks)
