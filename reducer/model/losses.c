@@ -15,7 +15,8 @@ enum loss_kind {
 bool loss_is_degraded(unsigned kind)
 {
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe ||
-	       kind == LOSS_clock_stopped || kind == LOSS_code_skipped || kind == LOSS_name_cut;
+	       kind == LOSS_clock_stopped || kind == LOSS_code_skipped || kind == LOSS_name_cut || kind == LOSS_native_time ||
+	       kind == LOSS_native_unsampled;
 }
 
 bool loss_is_of_process(unsigned kind)

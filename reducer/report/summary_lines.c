@@ -147,11 +147,13 @@ static void put_waits(struct summary *summary, const struct native_looks *looks,
 	if (first == SIZE_MAX || all < WAITED_FROM * whole || whole <= 0)
 		return;
 	name_function(summary, &name, looks, first, FUNCTION_MOST);
+	const struct native_function *function = &looks->list[first];
 	text_format(&sentence, "%s waited %.0f %% of the time (-t native_time), above all in %s (%s): %.0f %%.",
 		    looks->has_steps	   ? "In steps their thread"
 		    : looks->processes > 1 ? "The processes' first threads"
 					   : "The first thread",
-		    100 * (all < whole ? all / whole : 1), name.bytes, native_looks_waits_in(&looks->list[first]),
+		    100 * (all < whole ? all / whole : 1), name.bytes,
+		    native_looks_waits_in(looks->has_steps ? function->step_waits : function->waits),
 		    100 * ((double)most < whole ? (double)most / whole : 1));
 	summary_sentence(summary, margin, sentence.bytes, 2);
 	text_free(&sentence);

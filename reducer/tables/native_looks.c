@@ -64,13 +64,13 @@ double native_looks_error(const struct native_looks *looks, const struct native_
 	return sqrt(looks->has_steps ? of->step_cpu_square : of->cpu_square);
 }
 
-const char *native_looks_waits_in(const struct native_function *function)
+const char *native_looks_waits_in(const uint64_t waits[WAIT_KINDS])
 {
 	size_t most = 0;
 
 	for (size_t kind = 1; kind < WAIT_KINDS; kind++)
-		most = function->waits[kind] > function->waits[most] ? kind : most;
-	return function->waits[most] ? wait_kind_name((enum wait_kind)most) : NULL;
+		most = waits[kind] > waits[most] ? kind : most;
+	return waits[most] ? wait_kind_name((enum wait_kind)most) : NULL;
 }
 
 static bool seen_equal(const void *context, const void *key, uint32_t number)
@@ -227,7 +227,7 @@ void native_looks_stacks(struct native_looks *looks, const struct request *reque
 }
 
 /* What a program is not told of: who called it is. Modules, and headers and sources of which code is compiled into the program's own. */
-static bool is_runtime(const struct symbol_frame *frame)
+bool native_is_runtime(const struct symbol_frame *frame)
 {
 	static const char *const modules[] = {
 		"libc.so*",	   "libc-*.so",	    "libm.so*",	   "libpthread.so*", "libpthread-*.so", "libstdc++.so*", "libc++.so*",
@@ -295,7 +295,7 @@ static size_t number_of(struct native_looks *looks, const struct symbol_frame *f
 	number = python_lines_number(&looks->names, &key);
 	looks->list = base_grow(looks->list, &looks->room, number + 1, sizeof(*looks->list));
 	if (number == before)
-		looks->list[number] = (struct native_function){.line = SIZE_MAX, .is_runtime = is_runtime(frame)};
+		looks->list[number] = (struct native_function){.line = SIZE_MAX, .is_runtime = native_is_runtime(frame)};
 	return number;
 }
 
@@ -321,8 +321,10 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	function->stack = walking->walked;
 	native_looks_add(&function->total, sums);
 	take_line(looks, frame, number, sums);
-	if (walking->seen->kind != RUNS)
+	if (walking->seen->kind != RUNS) {
 		function->waits[walking->seen->kind] += sums->wait_ns;
+		function->step_waits[walking->seen->kind] += sums->step_wait_ns;
+	}
 	function->processes += function->process != walking->process + 1;
 	function->process = walking->process + 1;
 	function->threads += function->thread != walking->threads;

@@ -32,7 +32,7 @@ struct native_seen {
 
 struct native_function {
 	struct native_sums self, own, total; /* total: once a stack */
-	uint64_t waits[WAIT_KINDS];	     /* of total.wait_ns */
+	uint64_t waits[WAIT_KINDS], step_waits[WAIT_KINDS]; /* of total.wait_ns and step_wait_ns */
 	uint32_t threads, processes;
 	bool is_runtime; /* of the C library or a language's runtime: `own` is its caller's */
 	size_t line; /* number of `lines`: that most of its time was at; SIZE_MAX = not known */
@@ -115,8 +115,8 @@ static inline bool native_looks_is_enough(const struct native_looks *looks)
 	return (looks->has_steps ? looks->all.step_cpu_looks : looks->all.cpu_looks) >= NATIVE_LOOKS_ENOUGH;
 }
 
-/* What it waits in most. NULL = it did not wait. */
-const char *native_looks_waits_in(const struct native_function *function);
+/* What it waits in most, by one of the two. NULL = it did not wait. */
+const char *native_looks_waits_in(const uint64_t waits[WAIT_KINDS]);
 
 /*
  * How much of the steps' time their threads waited for Python's lock, in percent; -1 where too few looks say so, or there are no steps.
@@ -129,5 +129,18 @@ void native_looks_say_lock(struct text *sentence, const struct request *request,
 
 /* The same on the function, of the program's own if there is one, in which the steps' threads were longest. */
 void native_looks_say(struct text *sentence, const struct request *request, double least);
+
+/* Whether a frame is of the C library, a language's runtime or of ours: a program is told of its caller. */
+bool native_is_runtime(const struct symbol_frame *frame);
+
+/*
+ * Where each thread was at its process's last looks: of all threads of process `number` of the run (names are looked up at once), then of
+ * the thread with the kernel's id `tid` the function, "f [libx.so]", and the kind of wait, NULL = it ran. false: it was not looked at
+ * within two seconds before `end_ns`.
+ */
+struct native_last;
+struct native_last *native_last_make(const struct request *request, size_t number, int64_t end_ns);
+bool native_last_of(const struct native_last *last, uint32_t tid, struct text *function, const char **waits_in);
+void native_last_free(struct native_last *last);
 
 #endif

@@ -90,7 +90,7 @@ void native_looks_say(struct text *sentence, const struct request *request, doub
 				    " Their thread was in %s%s%s%s for %.0f %% of the step time, %s%s%s, by looks at native code.",
 				    name->function, name->file[0] ? " [" : "", name->file, name->file[0] ? "]" : "",
 				    percent < 100 ? percent : 100, has_waited ? "mostly waiting (" : "mostly computing",
-				    has_waited ? native_looks_waits_in(&looks.list[most]) : "", has_waited ? ")" : "");
+				    has_waited ? native_looks_waits_in(looks.list[most].step_waits) : "", has_waited ? ")" : "");
 	}
 	native_looks_free(&looks);
 }

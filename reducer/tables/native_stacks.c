@@ -86,7 +86,7 @@ static void add_row(struct table *table, const struct row *row, const struct nat
 		table_integer(table, STEP_WAIT, (int64_t)row->seen.total.step_wait_ns);
 	}
 	table_integer(table, WAIT, (int64_t)row->seen.total.wait_ns);
-	table_string(table, WAITS_IN, native_looks_waits_in(&row->seen));
+	table_string(table, WAITS_IN, native_looks_waits_in(row->seen.waits));
 	table_integer(table, LOOKS, (int64_t)row->seen.total.looks);
 	table_integer(table, THREADS, row->seen.threads);
 	table_integer(table, PROCESSES, row->seen.processes);

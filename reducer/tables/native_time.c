@@ -113,7 +113,7 @@ static void add_row(struct table *table, const struct native_looks *looks, size_
 	table_integer(table, WAIT_OWN, (int64_t)function->own.wait_ns);
 	table_integer(table, WAIT_SELF, (int64_t)function->self.wait_ns);
 	table_integer(table, WAIT_TOTAL, (int64_t)function->total.wait_ns);
-	table_string(table, WAITS_IN, native_looks_waits_in(function));
+	table_string(table, WAITS_IN, native_looks_waits_in(function->waits));
 	table_integer(table, LOOKS, (int64_t)function->total.looks);
 	table_integer(table, THREADS, function->threads);
 	table_integer(table, PROCESSES, function->processes);

@@ -4,6 +4,7 @@
 
 #include "reducer/model/losses.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/native_looks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -189,6 +190,23 @@ static size_t say_threads(struct text *text, const struct standstill *still, con
 	return count;
 }
 
+/* Of one process whose Python code was not looked at, or stood nowhere: where the thread of its steps was last. */
+static void say_native(struct text *text, const struct standstill *still, const struct request *request)
+{
+	const struct process *process = &request->run->processes[still->process];
+	struct native_last *last = native_last_make(request, still->process, still->to_ns);
+	struct text function = {0};
+	const char *waits_in;
+
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial == still->thread &&
+		    native_last_of(last, process->threads[i].tid, &function, &waits_in) && function.length)
+			text_format(text, " At the last look at native code it was in %s, %s%s%s.", function.bytes,
+				    waits_in ? "waiting (" : "running", waits_in ? waits_in : "", waits_in ? ")" : "");
+	text_free(&function);
+	native_last_free(last);
+}
+
 static void say_places(struct text *text, const struct standstills *all, const struct request *request)
 {
 	struct place *places = base_alloc(all->count, sizeof(*places));
@@ -215,6 +233,8 @@ static void say_places(struct text *text, const struct standstills *all, const s
 		text_format(text, ", others at %zu more places", count - TOLD_MOST);
 	if (count)
 		text_string(text, ", by looks at Python code");
+	else if (all->count == 1)
+		say_native(text, &all->items[0], request);
 	text_string(text, count ? " (-t threads_at_end)." : " What each thread did last: -t threads_at_end.");
 	free(places);
 }

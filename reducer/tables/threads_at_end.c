@@ -2,10 +2,11 @@
 /*
  * threads_at_end: what each thread did last, for a job that hangs or was killed.
  *
- * Rule: a row is a thread that had not ended when its process did (or when the log was read) and that something is recorded of. `open`
- * and `last` are records; where the Python code stood is inferred from looks at it (standing.h), since the last step ended, and without
- * steps in the last ten seconds.
+ * Rule: a row is a thread that had not ended when its process did (or when the log was read) and that something is recorded of, the one
+ * of the steps always. `open` and `last` are records; where the Python code stood is inferred from looks at it (standing.h), since the
+ * last step ended, and without steps in the last ten seconds.
  */
+#include "reducer/tables/native_looks.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/python_looks.h"
@@ -28,6 +29,8 @@ enum {
 	STOOD,
 	LOOKED,
 	CPU,
+	NATIVE,
+	WAITS,
 	OPEN,
 	OPEN_FOR,
 	LAST,
@@ -54,6 +57,10 @@ static const struct table_column columns[] = {
 	[STOOD] = {"stood_ns", "for", TABLE_INTEGER, UNIT_NS, 0, "how long it was seen there in that time"},
 	[LOOKED] = {"looked_ns", "looked at", TABLE_INTEGER, UNIT_NS, 2, "how much of that time looks tell of"},
 	[CPU] = {"cpu_ns", "processor", TABLE_INTEGER, UNIT_NS, 0, "processor time that the thread used in it: little = it waited"},
+	[NATIVE] = {"native", "native code", TABLE_TEXT, UNIT_NONE, 0,
+		    "the innermost function outside of the C library and the language's runtime at the last look at native code, within "
+		    "two seconds before the end; empty = there was none, or its stack could not be had"},
+	[WAITS] = {"waits_in", "waits in", TABLE_TEXT, UNIT_NONE, 0, "what it waited for at that look; \"runs\" = it ran"},
 	[OPEN] = {"open", "had not ended", TABLE_TEXT, UNIT_NONE, 0, "ops and ranges, outermost first"},
 	[OPEN_FOR] = {"open_ns", "begun ago", TABLE_INTEGER, UNIT_NS, 0, "from the begin of the innermost of them to that end"},
 	[LAST] = {"last", "ended last", TABLE_TEXT, UNIT_NONE, 1, "op, range or GPU call"},
@@ -109,6 +116,19 @@ static void put_unfinished(struct table *table, const struct process *process, c
 	text_free(&name);
 }
 
+static void put_native(struct table *table, const struct native_last *native, const struct thread *thread)
+{
+	struct text function = {0};
+	const char *waits_in;
+
+	if (native_last_of(native, thread->tid, &function, &waits_in)) {
+		if (function.length)
+			table_string(table, NATIVE, function.bytes);
+		table_string(table, WAITS, waits_in ? waits_in : "runs");
+	}
+	text_free(&function);
+}
+
 static void put_process(struct table *table, const struct request *request, size_t number)
 {
 	const struct process *process = &request->run->processes[number];
@@ -116,6 +136,7 @@ static void put_process(struct table *table, const struct request *request, size
 	struct standstill since;
 	bool has_steps = standstill_since(&since, request, number);
 	struct stretch stretch = stretch_make(request, number, has_steps ? since.from_ns : since.to_ns - LAST_NS, since.to_ns);
+	struct native_last *native = native_last_make(request, number, since.to_ns);
 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct thread *thread = &process->threads[i];
@@ -125,7 +146,7 @@ static void put_process(struct table *table, const struct request *request, size
 		if (thread->has_ended || !request_wants_thread(request, thread))
 			continue;
 		is_seen = standing_find(&standing, request, &stretch, thread->serial);
-		if (!is_seen && !last)
+		if (!is_seen && !last && !(has_steps && since.thread == thread->serial))
 			continue;
 		table_row(table);
 		table_process(table, PROCESS, MACHINE, process);
@@ -139,8 +160,10 @@ static void put_process(struct table *table, const struct request *request, size
 			put_standing(table, &standing);
 		if (last)
 			put_work(table, work, last, since.to_ns);
+		put_native(table, native, thread);
 		put_unfinished(table, process, thread, since.to_ns);
 	}
+	native_last_free(native);
 	stretch_free(&stretch);
 }
 
@@ -157,7 +180,7 @@ static void fill(struct table *table, const struct request *request)
 	text_free(&still);
 	table_note(table, NOTE_INFO,
 		   "GPU calls, reads and calls into libraries are told when they return: that one waits shows in the line of Python, "
-		   "and in a thread that used no processor.");
+		   "the native function, and in a thread that used no processor.");
 	python_looks_note_absent(table, request);
 	notes_recording(table, request);
 }

@@ -151,7 +151,7 @@ static void test_functions(void **unused)
 	assert_int_equal(function->total.looks, 5);
 	assert_int_equal(function->threads, 3);
 	assert_int_equal(function->processes, 1);
-	assert_string_equal(native_looks_waits_in(function), "lock");
+	assert_string_equal(native_looks_waits_in(function->waits), "lock");
 	function = function_of("outer");
 	assert_non_null(function);
 	assert_int_equal(function->total.cpu_ns, 1000 + 2000 + 500); /* twice on one of the stacks */
@@ -178,7 +178,7 @@ static void test_a_thread(void **unused)
 	gather(some_looks, "worker");
 	assert_int_equal(made.looks.all.cpu_ns, 2000);
 	assert_int_equal(made.looks.all.wait_ns, 4000);
-	assert_string_equal(native_looks_waits_in(function_of("hot")), "sleep");
+	assert_string_equal(native_looks_waits_in(function_of("hot")->waits), "sleep");
 }
 
 static void test_a_thread_that_is_not_listed(void **unused)
@@ -235,7 +235,7 @@ static void test_bad_looks(void **unused)
 	gather(bad_looks, NULL);
 	assert_int_equal(made.looks.all.cpu_ns, 5000);
 	assert_int_equal(made.looks.all.wait_ns, 5000 + 5000);
-	assert_string_equal(native_looks_waits_in(function_of("hot")), "other");
+	assert_string_equal(native_looks_waits_in(function_of("hot")->waits), "other");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct table *table = tables_make(kinds[i], &made.request);
 		assert_true(table->row_count > 0);
