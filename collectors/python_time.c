@@ -46,6 +46,7 @@ struct tfp_python_watch {
 	uint32_t unlooked; /* threads for which there is no room */
 	uint32_t good, doubtful; /* stacks */
 	uint8_t collecting; /* in this round: as record python_time has it */
+	uint8_t has_others; /* it was said that there are several interpreters */
 	struct tfp_pace pace;
 	uintptr_t last;  /* state on the list, when it was followed to its end; 0: it was not */
 	uintptr_t first; /* handle of the process's first thread; 0: unknown */
@@ -433,6 +434,10 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 	if (!interpreter || known->symbols.is_ending() ||
 	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_next, &next, sizeof next) || next) {
 		forget_all(watch, self);
+		if (next && !watch->has_others)
+			say("several", "There are several interpreters, and which one a thread runs is not known: where its time goes is "
+				       "not read meanwhile.");
+		watch->has_others |= next != 0;
 		return;
 	}
 	watch->round++;

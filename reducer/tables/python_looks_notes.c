@@ -11,6 +11,17 @@
 #define ALONE_LEAST_NS INT64_C(1000000000) /* a shorter program asks for no lines */
 #define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
 
+/* Before the reason why there were none for a while. */
+#define SEVERAL "several: "
+
+/* That there were several interpreters all the while. NULL: not so. */
+static const char *several(const struct process *process)
+{
+	const char *time = look_fact(process, "python_time");
+
+	return time && !process->python.look_count && strncmp(time, SEVERAL, sizeof SEVERAL - 1) == 0 ? time + sizeof SEVERAL - 1 : NULL;
+}
+
 /* What can be done about it: nothing of tfprof's, but a line in the program. */
 #define MAKES_SECOND "any does, however idle: threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
@@ -37,6 +48,8 @@ static void note_process(struct table *table, const struct process *process)
 		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, look_absent(time));
 	else if (process->python.look_count)
 		return;
+	else if (several(process))
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, several(process));
 	else if (strcmp(period, "0") == 0)
 		table_note(table, NOTE_MISSING,
 			   "Process %s was not looked at: setting PYTHON_TIME=0; TFPROF_PYTHON_TIME=10 looks each 10 ms.", process->called);
@@ -99,6 +112,8 @@ void python_looks_note_alone(struct table *table, const struct request *request)
 		return;
 	if (look_absent(frames) && strcmp(process_setting(main, "STACKS"), "0") != 0)
 		table_note(table, NOTE_MISSING, "Lines of Python: process %s has none. %s", main->called, look_absent(frames));
+	else if (several(main))
+		table_note(table, NOTE_MISSING, "Lines of Python by time: process %s has none. %s", main->called, several(main));
 	else if (was_alone(main))
 		table_note(table, NOTE_MISSING,
 			   "Lines of Python by time: %s%s never had a second thread, and tfprof is not the reason for one "
