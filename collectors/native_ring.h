@@ -33,6 +33,12 @@ enum tfp_native_level {
 /* Opens one of the calling thread, and closes it, to see what the kernel allows. *error: 0, or -errno. */
 enum tfp_native_level tfp_native_ring_level(long *error);
 
+/*
+ * How many the process may have at a time. The kernel counts their pages as locked by the user, beside what io_uring and MSG_ZEROCOPY lock,
+ * which fail at RLIMIT_MEMLOCK: ours are a small part of that, where it holds for this process.
+ */
+uint32_t tfp_native_ring_most(void);
+
 /* For the thread `tid`. 0, or -errno. Takes the lowest free descriptor for a moment. A fork child does not get the pages. */
 long tfp_native_ring_open(struct tfp_native_ring *ring, uint32_t tid, enum tfp_native_level level);
 void tfp_native_ring_close(struct tfp_native_ring *ring);

@@ -35,11 +35,10 @@
 /* A thread of the process. Times in ticks since origin. */
 struct followed {
 	uint32_t tid;
-	uint32_t round;  /* of lists, in which it was met last */
 	uint32_t stack;  /* where it waits, if is_waiting, */
 	uint16_t call;   /* and the system call */
 	uint8_t is_waiting; /* since the last look, at which its processor clock was `cpu` */
-	uint8_t is_ring_asked;
+	uint8_t is_file_asked, is_ring_asked;
 	int16_t file, ring; /* of `files`, `rings`; -1: its waits, or what it runs, are not known */
 	uint64_t looked, told, ran;
 	uint64_t cpu, cpu_before; /* ns that it had used at the last look, and when it was met */
@@ -58,7 +57,7 @@ struct tfp_native_watch {
 	struct tfp_stacks *stacks;
 	struct tfp_thread *self; /* our thread, while it looks */
 	enum tfp_native_level level;
-	uint32_t count, round, unlooked;
+	uint32_t count, unlooked;
 	uint64_t list_due;   /* ticks */
 	uint64_t switches_due, switches, used_ns; /* ticks; as the kernel counted them for the process then */
 	uint64_t rest_until, rest_ms; /* ticks until which there are no rings */
@@ -214,10 +213,11 @@ static void begin(struct tfp_native_watch *watch, struct followed *of, uint64_t 
 
 static void open_ring(struct tfp_native_watch *watch, struct followed *of)
 {
-	uint32_t most = tfp_kept_most() / 2;
+	uint32_t most = tfp_kept_most() / 2, locked = tfp_native_ring_most();
 
 	if (watch->now < watch->rest_until)
 		return;
+	most = most < locked ? most : locked;
 	of->is_ring_asked = 1;
 	for (int16_t i = 0; i < RINGS_MOST && (uint32_t)i < most && of->ring < 0; i++)
 		if (!rings[i].pages) {
@@ -323,7 +323,7 @@ static void open_file(struct followed *of, const char *name)
 	size_t length = tfp_length(name);
 	uint32_t most = tfp_kept_most() / 2;
 
-	of->file = -1;
+	of->is_file_asked = 1;
 	if (length > 12)
 		return;
 	tfp_copy(path, name, length);
@@ -349,12 +349,14 @@ static int meet(void *context, uint32_t tid, const char *name)
 		return 0;
 	}
 	if (of == end) {
-		*of = (struct followed){.tid = tid, .ring = -1, .cpu_before = tfp_clock_thread_ns(tid)};
-		open_file(of, name);
+		*of = (struct followed){.tid = tid, .file = -1, .ring = -1, .cpu_before = tfp_clock_thread_ns(tid)};
+		if (tid == tfp_state->pid)
+			open_file(of, name);
 		begin(watch, of, of->cpu_before);
 		watch->count++;
+	} else if (!of->is_file_asked) {
+		open_file(of, name); /* met twice: one that lives shorter costs the host no number */
 	}
-	of->round = watch->round;
 	return 0;
 }
 
@@ -374,23 +376,17 @@ static void forget_all(struct tfp_native_watch *watch)
 		forget(watch, &watch->threads[watch->count - 1]);
 }
 
-/* Who there is. 0: the list is gone. */
+/* Who there is new; the list ends early where a thread in it ends meanwhile, so who is not in it may be there. 0: it is gone. */
 static int meet_all(struct tfp_native_watch *watch)
 {
 	if (watch->now < watch->list_due)
 		return 1;
 	watch->list_due = watch->now + tfp_pace_ticks(LIST_MS);
-	watch->round++;
 	watch->unlooked = 0;
-	int is_whole = tfp_tasks_each(&list, watch->text, sizeof watch->text, meet, watch);
-	for (uint32_t i = 0; i < watch->count;)
-		if (is_whole > 0 && watch->threads[i].round != watch->round)
-			forget(watch, &watch->threads[i]);
-		else
-			i++;
+	int result = tfp_tasks_each(&list, watch->text, sizeof watch->text, meet, watch);
 	if (watch->unlooked)
 		tfp_loss_add(watch->self, TFP_LOSS_native_time, watch->unlooked, watch->now);
-	return is_whole >= 0;
+	return result >= 0;
 }
 
 static void look_at_all(struct tfp_native_watch *watch)
@@ -482,12 +478,18 @@ static int choose_level(struct tfp_native_watch *watch)
 		[TFP_NATIVE_NONE] = "waits alone: the kernel refuses perf_event_open (kernel.perf_event_paranoid, or a container's rules)",
 		[TFP_NATIVE_USER] = "waits, and by perf_event_open what runs; time in the kernel counts where the thread comes back",
 		[TFP_NATIVE_ALL] = "waits, and by perf_event_open what runs, with its time in the kernel"};
-	int is_filtered = !is_unfiltered(watch), has_waits = sees_waits();
+	int is_filtered = !is_unfiltered(watch), has_waits = sees_waits(), is_locked = 0;
 	long error;
 
 	if (!is_filtered)
 		watch->level = tfp_native_ring_level(&error);
-	if (has_waits && is_filtered)
+	if (watch->level && !tfp_native_ring_most()) {
+		watch->level = TFP_NATIVE_NONE;
+		is_locked = 1;
+	}
+	if (has_waits && is_locked)
+		say("partly", "waits alone: the limit of locked memory (ulimit -l) is too low to share it with the program");
+	else if (has_waits && is_filtered)
 		say("partly", "waits alone: a filter of system calls is in force, under which perf_event_open is not tried");
 	else if (has_waits)
 		say(watch->level ? "on" : "partly", runs[watch->level]);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosted [fork | close | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints {"function":
+ * hosted [brief | fork | close | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints {"function":
  * [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another one; lulls
  * sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before; `fork`: a
  * child does the same; `unload`: a third thread opens and closes a library all the while, and runs code of it; `convert`: three open and
- * close converters of texts, which libc loads and unloads by itself, where no hook is. Rule: each part is a function of its own, never
- * inlined.
+ * close converters of texts, which libc loads and unloads by itself, where no hook is. With `brief` it does none of that: it starts threads
+ * that end soon, and returns 1 where a number that it has just closed is not the one that it gets next. Rule: each part is a function of
+ * its own, never inlined.
  */
 #include <dlfcn.h>
 #include <iconv.h>
@@ -124,11 +125,49 @@ static void *idles(void *unused)
 	return unused;
 }
 
+static void *ends_soon(void *unused)
+{
+	usleep(20000);
+	return unused;
+}
+
+static void *starts_many(void *unused)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	hot(0.1);
+	while (!is_over) {
+		pthread_create(&thread, &detached, ends_soon, NULL);
+		usleep(1000);
+	}
+	return unused;
+}
+
+/* Whether each number that is free is the one that comes next. */
+static int brief(void)
+{
+	pthread_t thread;
+	int number = dup(0), is_same = 1;
+
+	pthread_create(&thread, NULL, starts_many, NULL);
+	hot(0.5); /* those that stay and compute are met */
+	for (double since = seconds(CLOCK_MONOTONIC); is_same && seconds(CLOCK_MONOTONIC) - since < 5 * SECONDS;)
+		is_same = close(number) == 0 && dup(0) == number;
+	is_over = 1;
+	pthread_join(thread, NULL);
+	return !is_same;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned forks = 0, converters = 0, seeds[] = {1, 2, 3};
 	pthread_t thread, idle, others[3];
 
+	if (argc > 1 && strcmp(argv[1], "brief") == 0)
+		return brief();
 	pthread_create(&idle, NULL, idles, NULL);
 	for (int i = 1; i < argc; i++) {
 		forks |= strcmp(argv[i], "fork") == 0;
