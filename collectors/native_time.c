@@ -12,6 +12,7 @@
 #include "writer/format.h"
 #include "writer/sys.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -78,6 +79,12 @@ static void say(const char *state, const char *detail)
 {
 	tfp_fact_framework("native_time", state, detail);
 }
+
+static const char *const runs[] = {
+	[TFP_NATIVE_NONE] = "waits alone: the kernel refuses perf_event_open (kernel.perf_event_paranoid, or a container's rules)",
+	[TFP_NATIVE_USER] = "waits, and by perf_event_open what runs; time in the kernel counts where the thread comes back",
+	[TFP_NATIVE_ALL] = "waits, and by perf_event_open what runs, with its time in the kernel",
+};
 
 static uint64_t ticks_of(uint64_t ns)
 {
@@ -211,6 +218,21 @@ static void begin(struct tfp_native_watch *watch, struct followed *of, uint64_t 
 	of->is_waiting = find_wait(watch, of, cpu) == WAITING;
 }
 
+/* The program may have given up its rights since they were looked at: then without the kernel's code. */
+static long try_ring(struct tfp_native_watch *watch, struct tfp_native_ring *ring, uint32_t tid)
+{
+	long error = tfp_native_ring_open(ring, tid, watch->level);
+
+	if ((error != -EACCES && error != -EPERM) || watch->level != TFP_NATIVE_ALL)
+		return error;
+	error = tfp_native_ring_open(ring, tid, TFP_NATIVE_USER);
+	if (!error) {
+		watch->level = TFP_NATIVE_USER;
+		say("on", runs[watch->level]);
+	}
+	return error;
+}
+
 static void open_ring(struct tfp_native_watch *watch, struct followed *of)
 {
 	uint32_t most = tfp_kept_most() / 2, locked = tfp_native_ring_most();
@@ -221,7 +243,7 @@ static void open_ring(struct tfp_native_watch *watch, struct followed *of)
 	of->is_ring_asked = 1;
 	for (int16_t i = 0; i < RINGS_MOST && (uint32_t)i < most && of->ring < 0; i++)
 		if (!rings[i].pages) {
-			if (tfp_native_ring_open(&rings[i], of->tid, watch->level))
+			if (try_ring(watch, &rings[i], of->tid))
 				break;
 			of->ring = i;
 		}
@@ -474,10 +496,6 @@ static int sees_waits(void)
 /* What can be looked at, said in the log; 0: nothing. */
 static int choose_level(struct tfp_native_watch *watch)
 {
-	static const char *const runs[] = {
-		[TFP_NATIVE_NONE] = "waits alone: the kernel refuses perf_event_open (kernel.perf_event_paranoid, or a container's rules)",
-		[TFP_NATIVE_USER] = "waits, and by perf_event_open what runs; time in the kernel counts where the thread comes back",
-		[TFP_NATIVE_ALL] = "waits, and by perf_event_open what runs, with its time in the kernel"};
 	int is_filtered = !is_unfiltered(watch), has_waits = sees_waits(), is_locked = 0;
 	long error;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosted [brief | fork | close | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints {"function":
- * [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another one; lulls
- * sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before; `fork`: a
- * child does the same; `unload`: a third thread opens and closes a library all the while, and runs code of it; `convert`: three open and
- * close converters of texts, which libc loads and unloads by itself, where no hook is. With `brief` it does none of that: it starts threads
- * that end soon, and returns 1 where a number that it has just closed is not the one that it gets next. Rule: each part is a function of
- * its own, never inlined.
+ * hosted [brief | fork | close | drop | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints
+ * {"function": [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another
+ * one; lulls sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before;
+ * `drop`: it gives up its rights; `fork`: a child does the same; `unload`: a third thread opens and closes a library all the while, and
+ * runs code of it; `convert`: three open and close converters of texts, which libc loads and unloads by itself, where no hook is. With
+ * `brief` it does none of that: it starts threads that end soon, and returns 1 where a number that it has just closed is not the one that
+ * it gets next. Rule: each part is a function of its own, never inlined.
  */
 #include <dlfcn.h>
 #include <iconv.h>
@@ -174,6 +174,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "close") == 0)
 			for (int file = 3; file < sysconf(_SC_OPEN_MAX) && file < 65536; file++)
 				close(file);
+		if (strcmp(argv[i], "drop") == 0 && setuid(65534))
+			return 1;
 		if (strcmp(argv[i], "unload") == 0)
 			library = argv[++i];
 		if (strcmp(argv[i], "convert") == 0)
