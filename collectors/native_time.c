@@ -256,15 +256,14 @@ static void ask_sample(struct tfp_native_watch *watch, struct followed *of)
 {
 	if (!of->is_ring_asked && watch->level && of->cpu - of->cpu_before >= RING_AFTER_NS)
 		open_ring(watch, of);
-	if (of->ring < 0 || !of->ran_ns)
-		return;
-	if (!of->asked_ns) {
+	if (of->ring >= 0 && of->ran_ns && !of->asked_ns) {
 		of->asked_epoch = epoch_now(watch); /* of before the sample: a later one may be of after it */
 		if (tfp_native_ring_ask(&rings[of->ring]))
-			return;
+			of->ran_ns = 0;
 	}
-	of->asked_ns += of->ran_ns;
-	of->ran_ns = 0;
+	if (of->ring >= 0)
+		of->asked_ns += of->ran_ns;
+	of->ran_ns = 0; /* where nothing can be asked it is told of nothing, not of what is sampled once something can */
 }
 
 static void close_ring(struct followed *of)

@@ -8,6 +8,7 @@
  */
 #include "reducer/tables/busy.h"
 #include "reducer/tables/gpu_fault_say.h"
+#include "reducer/tables/look_notes.h"
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/native_looks.h"
 #include "reducer/tables/notes.h"
@@ -71,7 +72,7 @@ static const struct area {
 	{"communication", VALUE_HOST_COMMUNICATION, 15, 3, "goes to exchanging data between processes or replicas while nothing computes",
 	 "op_stats"},
 	{"compilation", VALUE_COMPILATION, 15, 3, "goes to compiling or loading code", "compile_stats"},
-	{"other", VALUE_OTHER, 15, 3, "goes to nothing that was recorded: Python, waiting, other libraries", "host_usage"},
+	{"other", VALUE_OTHER, 15, 3, "goes to nothing that was recorded: ", "host_usage"},
 };
 #define AREAS (sizeof(areas) / sizeof(areas[0]))
 
@@ -79,18 +80,33 @@ static const struct area {
 struct devices {
 	bool did_work; /* some of it was recorded */
 	bool is_of_some; /* much of the judged time is of processes that used none (actors of a learner): devices did not rest for it */
+	bool has_no_python; /* of the host: no process is known to be an interpreter, and none would be passed over */
 	struct step_unseen unseen;
 };
+
+#define WITH_PYTHON "Python, waiting, other libraries"
+#define WITHOUT_PYTHON "the program's own code, waiting, other libraries"
+
+static bool is_without_python(const struct run *run)
+{
+	for (size_t i = 0; i < run->process_count; i++)
+		if (process_is_foreign(&run->processes[i]) || look_fact(&run->processes[i], "python") ||
+		    strcmp(process_setting(&run->processes[i], "PYTHON"), "off") == 0)
+			return false;
+	return true;
+}
 
 /* "... % of the step time <that>": of what devices did meanwhile no more than the records tell. */
 static void put_what(struct text *sentence, const struct area *area, const struct devices *devices)
 {
 	if (area->value == VALUE_OTHER && devices->unseen.has_strange) {
 		text_string(sentence,
-			    "goes to nothing that is counted here: devices told as ranges alone, Python, waiting, other libraries");
+			    "goes to nothing that is counted here: devices told as ranges alone, " WITH_PYTHON);
 		return;
 	}
 	text_string(sentence, area->what);
+	if (area->value == VALUE_OTHER)
+		text_string(sentence, devices->has_no_python ? WITHOUT_PYTHON : WITH_PYTHON);
 	if (area->value == VALUE_INPUT && devices->did_work)
 		text_string(sentence, " and copying it to the device");
 	if (area->value == VALUE_KERNEL_LAUNCH)
@@ -107,7 +123,9 @@ static const char *next_of(const struct area *area, const struct request *reques
 		return "range_stats";
 	if ((area->value == VALUE_COLLECTIVES || area->value == VALUE_HOST_COMMUNICATION) && verdict_has_ranks(request))
 		return "ranks";
-	return area->value == VALUE_OTHER && python_looks_any(request) ? "python_time" : area->next;
+	if (area->value != VALUE_OTHER)
+		return area->next;
+	return python_looks_any(request) ? "python_time" : native_looks_any(request) ? "native_time" : area->next;
 }
 
 struct judged {
@@ -326,7 +344,7 @@ static int by_percent(const void *a, const void *b)
 
 /* "First of all: the devices rest in 80.0 % of the step time because of the host: ...". Returns the table that shows most of it. */
 static const char *put_host_bound(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
-				  const struct request *request, const char *time)
+				  const struct request *request, const struct devices *devices, const char *time)
 {
 	struct host_part parts[] = {{judged->host, "in ops and calls", "op_stats"}, {0, "", ""}, {0, "", ""}};
 	bool is_first = true;
@@ -335,7 +353,9 @@ static const char *put_host_bound(struct text *sentence, const struct judged *ju
 		if (areas[a].value == VALUE_KERNEL_LAUNCH)
 			parts[1] = (struct host_part){judged->percent[a], "launching work", areas[a].next};
 		if (areas[a].value == VALUE_OTHER)
-			parts[2] = (struct host_part){judged->percent[a], "in what was not recorded (Python, waiting, other libraries)",
+			parts[2] = (struct host_part){judged->percent[a],
+						      devices->has_no_python ? "in what was not recorded (" WITHOUT_PYTHON ")"
+									     : "in what was not recorded (" WITH_PYTHON ")",
 						      next_of(&areas[a], request)};
 	}
 	qsort(parts, sizeof(parts) / sizeof(parts[0]), sizeof(parts[0]), by_percent);
@@ -378,7 +398,7 @@ static const char *put_worst(struct text *sentence, const struct judged *judged,
 	const struct area *worst = judged->worst == AREAS ? NULL : &areas[judged->worst];
 
 	if (judged->host_bound > 0)
-		return put_host_bound(sentence, judged, rows, request, time);
+		return put_host_bound(sentence, judged, rows, request, devices, time);
 	if (!worst) {
 		text_string(sentence, "No part of the time stands out");
 	} else {
@@ -525,7 +545,7 @@ static void put_wrong(struct table *table, const struct request *request)
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
-	struct devices devices = {0};
+	struct devices devices = {.has_no_python = is_without_python(request->run)};
 	uint64_t all = 0;
 
 	step_rows_find(&rows, request);
