@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TFP_FAR_PAGES 8
+#define TFP_FAR_PAGES 16 /* tables of two objects, and what of a stack is read */
 #define TFP_FAR_PAGE 4096u
 
 struct tfp_far {

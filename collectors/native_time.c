@@ -27,7 +27,6 @@
 #define SWITCH_MS 1000       /* between two looks at it, */
 #define SWITCHES_LEAST 2000  /* among them ours, with which it is not looked at */
 #define REST_MS 30000        /* without rings the first time, then twice as long each time */
-#define COPY_BYTES 65536u     /* of a waiting thread's stack */
 #define LIST_MS 100           /* between two looks which threads there are */
 #define OTHERS_IDLE_MS 500    /* an idle thread that is not the first one is told of so often */
 #define STATUS_BYTES 4096u    /* of /proc/thread-self/status */
@@ -65,7 +64,6 @@ struct tfp_native_watch {
 	uint64_t now, now_ns; /* of this look, and by the clock of the samples */
 	struct followed threads[THREADS_MOST];
 	struct tfp_native_walk walk;
-	_Alignas(16) uint8_t copy[COPY_BYTES];
 	char text[STATUS_BYTES]; /* a path, then what a file holds; the list of threads */
 };
 
@@ -188,9 +186,8 @@ static int read_call(const char *text, uint16_t *call, struct tfp_native_registe
 static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of, uint64_t cpu)
 {
 	struct tfp_native_registers registers;
-	struct tfp_native_copy copy = {.data = watch->copy, .mask = SIZE_MAX};
 	uint32_t epoch = epoch_now(watch);
-	long got = of->file < 0 ? -1 : tfp_kept_read(&files[of->file], watch->text, sizeof watch->text - 1), number;
+	long got = of->file < 0 ? -1 : tfp_kept_read(&files[of->file], watch->text, sizeof watch->text - 1);
 
 	if (got <= 0)
 		return tfp_clock_thread_ns(of->tid) == cpu ? UNKNOWN : RUNNING;
@@ -199,13 +196,10 @@ static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of,
 		return RUNNING;
 	if (!read_call(watch->text, &of->call, &registers))
 		return UNKNOWN;
-	number = tfp_kept_number(&memory);
-	got = number < 0 ? -1 : tfp_sys(SYS_pread64, number, (long)watch->copy, sizeof watch->copy, (long)registers.sp, 0, 0);
-	copy.start = registers.sp;
-	copy.bytes = got > 0 ? (size_t)got : 0;
+	uint32_t stack = walk(watch, epoch, &registers, NULL);
 	if (tfp_clock_thread_ns(of->tid) != cpu)
 		return UNKNOWN;
-	of->stack = walk(watch, epoch, &registers, &copy);
+	of->stack = stack;
 	return WAITING;
 }
 

@@ -15,16 +15,20 @@
 struct walker {
 	struct tfp_stacks *stacks;
 	struct tfp_native_walk *walk;
-	const struct tfp_native_copy *copy;
+	const struct tfp_native_copy *copy; /* NULL: it is read where it lies, */
+	struct tfp_far *far;
 	struct tfp_native_registers at;
 	uint64_t key;
 	uint32_t cut;
 };
 
-static int read_word(const struct tfp_native_copy *copy, uintptr_t address, uintptr_t *word)
+static int read_word(const struct walker *walker, uintptr_t address, uintptr_t *word)
 {
-	uintptr_t from = address - copy->start;
+	const struct tfp_native_copy *copy = walker->copy;
 
+	if (!copy)
+		return !(address & 7) && tfp_far_read(walker->far, word, address, sizeof(*word));
+	uintptr_t from = address - copy->start;
 	if ((from & 7) || copy->bytes < 8 || from > copy->bytes - 8)
 		return 0;
 	*word = (uintptr_t)tfp_stack_word((uintptr_t)copy->data + ((copy->offset + from) & copy->mask));
@@ -40,7 +44,7 @@ static uintptr_t frame_address(struct walker *walker, const struct tfp_rule *rul
 	if (rule->is_cfa_fp && !walker->at.has_fp)
 		return 0;
 	walker->cut = TFP_PC_CUT_MEMORY;
-	if (rule->is_indirect && !read_word(walker->copy, cfa, &cfa))
+	if (rule->is_indirect && !read_word(walker, cfa, &cfa))
 		return 0;
 	return rule->is_indirect ? cfa + (uintptr_t)(intptr_t)rule->cfa_after : cfa;
 }
@@ -65,7 +69,7 @@ static int find_return(struct walker *walker, const struct tfp_rule *rule, uintp
 	if (!place)
 		return 0;
 	walker->cut = TFP_PC_CUT_MEMORY;
-	return read_word(walker->copy, place, address);
+	return read_word(walker, place, address);
 }
 
 /*
@@ -74,7 +78,7 @@ static int find_return(struct walker *walker, const struct tfp_rule *rule, uintp
  */
 static void find_frame_pointer(struct walker *walker, const struct tfp_rule *rule)
 {
-	struct tfp_far *far = &walker->stacks->far;
+	struct tfp_far *far = walker->far;
 	uintptr_t end, function = tfp_stacks_function(walker->stacks, walker->key, &end), address;
 	uintptr_t place = (uintptr_t)(walker->key & ~TFP_SITE_EXACT) - function;
 	uint8_t *code = walker->walk->code;
@@ -84,7 +88,7 @@ static void find_frame_pointer(struct walker *walker, const struct tfp_rule *rul
 		return;
 	int64_t bytes = tfp_native_frame_bytes(code, end - function, place);
 	uintptr_t fp = walker->at.sp + (uintptr_t)bytes, cfa = fp + (uintptr_t)(intptr_t)rule->cfa;
-	if (bytes < 0 || !read_word(walker->copy, cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words, &address))
+	if (bytes < 0 || !read_word(walker, cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words, &address))
 		return;
 	if (!tfp_modules_is_mapped(address - TFP_CALL_BYTES) || !tfp_modules_is_mapped(address) ||
 	    !tfp_far_read(far, code, address - TFP_CALL_BYTES, TFP_CALL_BYTES) || !tfp_native_is_behind_call(code + TFP_CALL_BYTES))
@@ -109,9 +113,9 @@ static int step(struct walker *walker, const struct tfp_rule *rule)
 	at->has_link = 0;
 	if (rule->fp_base != TFP_BASE_KEPT) {
 		place = place_of(walker, rule->fp_base, rule->fp_words, cfa);
-		at->has_fp = place && read_word(walker->copy, place, &at->fp);
+		at->has_fp = place && read_word(walker, place, &at->fp);
 		/* Of use on aarch64, where x30 follows x29 in the saved registers. */
-		at->has_link = rule->is_signal && place && read_word(walker->copy, place + 8, &at->link);
+		at->has_link = rule->is_signal && place && read_word(walker, place + 8, &at->link);
 	}
 	walker->cut = 0;
 	walker->key = tfp_plain_address(address);
@@ -153,7 +157,12 @@ static uint32_t collect(struct tfp_stacks *stacks, struct walker *walker, uint32
 uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
 			 const struct tfp_native_copy *copy)
 {
-	struct walker walker = {.stacks = stacks, .walk = walk, .copy = copy, .at = *registers, .key = registers->pc | TFP_SITE_EXACT};
+	struct walker walker = {.stacks = stacks,
+				.walk = walk,
+				.copy = copy,
+				.far = &stacks->far,
+				.at = *registers,
+				.key = registers->pc | TFP_SITE_EXACT};
 	uint32_t count = collect(stacks, &walker, walk->pcs, atomic_load(&stacks->epoch)), node = 0;
 
 	if (walker.cut) {

@@ -35,7 +35,8 @@ struct tfp_native_walk {
 
 /*
  * The node of the stack; 0: none could be had. Between tfp_stacks_outside_begin, which said that the objects are those of the moment that
- * registers and copy are of, and _end.
+ * registers and copy are of, and _end. copy NULL: the stack is read where it lies, no page but those of its frames (what lies next to it
+ * may be a device's, or a page that somebody waits to see touched); it is true if the thread has not moved until afterwards.
  */
 uint32_t tfp_native_walk(struct tfp_stacks *stacks, struct tfp_native_walk *walk, const struct tfp_native_registers *registers,
 			 const struct tfp_native_copy *copy);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hosted [brief | fork | close | drop | unload LIBRARY | convert]...: a program with threads that knows where its time goes. Prints
- * {"function": [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in another
- * one; lulls sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three before;
- * `drop`: it gives up its rights; `fork`: a child does the same; `unload`: a third thread opens and closes a library all the while, and
- * runs code of it; `convert`: three open and close converters of texts, which libc loads and unloads by itself, where no hook is. With
- * `brief` it does none of that: it starts threads that end soon, and returns 1 where a number that it has just closed is not the one that
- * it gets next. Rule: each part is a function of its own, never inlined.
+ * hosted [brief | edge | fork | close | drop | unload LIBRARY | convert]...: a program with threads that knows where its time goes.
+ * Prints {"function": [seconds of processor time, seconds]}, measured around each part: hot and warm compute, in the first thread and in
+ * another one; lulls sleeps; wants waits for a lock that another thread holds. With `close` it closes every descriptor but the first three
+ * before; `drop`: it gives up its rights; `fork`: a child does the same; `unload`: a third thread opens and closes a library all the while,
+ * and runs code of it; `convert`: three open and close converters of texts, which libc loads and unloads by itself, where no hook is. Two
+ * ways do none of that: `brief` starts threads that end soon, and returns 1 where a number that it has just closed is not the one that it
+ * gets next; `edge`, where the page above a waiting thread's stack was touched. Rule: each part is a function of its own, never inlined.
  */
 #include <dlfcn.h>
 #include <iconv.h>
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,6 +162,23 @@ static int brief(void)
 	return !is_same;
 }
 
+/* Whether the page above a stack, which nobody has touched, stays so while the thread waits. */
+static int edge(void)
+{
+	size_t bytes = 1u << 17;
+	char *stack = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char is_touched = 0;
+	pthread_attr_t there;
+	pthread_t thread;
+
+	madvise(stack, 2 * bytes, MADV_NOHUGEPAGE);
+	pthread_attr_init(&there);
+	pthread_attr_setstack(&there, stack, bytes);
+	pthread_create(&thread, &there, idles, NULL);
+	usleep(400000);
+	return mincore(stack + bytes, 1, &is_touched) || (is_touched & 1);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned forks = 0, converters = 0, seeds[] = {1, 2, 3};
@@ -168,6 +186,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "brief") == 0)
 		return brief();
+	if (argc > 1 && strcmp(argv[1], "edge") == 0)
+		return edge();
 	pthread_create(&idle, NULL, idles, NULL);
 	for (int i = 1; i < argc; i++) {
 		forks |= strcmp(argv[i], "fork") == 0;

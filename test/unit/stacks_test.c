@@ -541,7 +541,7 @@ static void test_stacks_side_by_side_are_asked_for_apart(void **state)
 	assert_int_equal(munmap(pages, STACKS * STACK * 4096), 0);
 }
 
-/* The stack of this function's caller, walked as another thread's is, from `bytes` of a copy. */
+/* The stack of this function's caller, walked as another thread's is, from `bytes` of a copy; 0: from where it lies. */
 static NOINLINE uint32_t walk_copy(size_t bytes, int has_fp)
 {
 	static uint8_t data[1u << 16];
@@ -550,19 +550,19 @@ static NOINLINE uint32_t walk_copy(size_t bytes, int has_fp)
 	struct tfp_native_registers registers = {(uintptr_t)__builtin_return_address(0), sp, frame[0], 0, has_fp, 0};
 	struct tfp_native_copy copy = {sp, bytes < (uintptr_t)environ - sp ? bytes : (uintptr_t)environ - sp, data, 0, SIZE_MAX};
 	long memory = tfp_sys(SYS_openat, -1, (long)"/proc/self/mem", 0, 0, 0, 0);
-
 	memcpy(data, (const void *)sp, copy.bytes);
 	assert_int_not_equal(tfp_stacks_outside_begin(stacks, memory), 0);
-	uint32_t node = tfp_native_walk(stacks, &room, &registers, &copy);
+	uint32_t node = tfp_native_walk(stacks, &room, &registers, bytes ? &copy : NULL);
 	tfp_stacks_outside_end(stacks);
 	return close((int)memory) ? 0 : node;
 }
 
 static void test_a_copied_stack_is_the_same_or_ends_early(void **state)
 {
-	uint32_t whole = walk_copy(1u << 16, 1), true_one = capture();
 	(void)state;
+	uint32_t whole = walk_copy(1u << 16, 1), in_place = walk_copy(0, 1), true_one = capture();
 	assert_int_equal(nodes[whole] >> 32, nodes[true_one] >> 32); /* all but this place */
+	assert_int_equal(nodes[in_place] >> 32, nodes[true_one] >> 32);
 	assert_int_equal(root_of(walk_copy(64, 1))->flags, TFP_PC_CUT_MEMORY);
 	assert_in_range(length_of(walk_copy(1u << 16, 0)), 2, length_of(true_one) + 1);
 	tfp_stacks_unload_begin(stacks);
