@@ -189,8 +189,8 @@ static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of,
 	uint32_t epoch = epoch_now(watch);
 	long got = of->file < 0 ? -1 : tfp_kept_read(&files[of->file], watch->text, sizeof watch->text - 1);
 
-	if (got <= 0)
-		return tfp_clock_thread_ns(of->tid) == cpu ? UNKNOWN : RUNNING;
+	if (got <= 0) /* nobody says: one that has run is sampled as soon as it goes on; asked for later, that were further away */
+		return RUNNING;
 	watch->text[got] = 0;
 	if (tfp_begins_with(watch->text, "running"))
 		return RUNNING;
