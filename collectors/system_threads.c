@@ -131,11 +131,11 @@ static int put_one(void *context, uint32_t tid, const char *name)
 	return 0;
 }
 
-/* Threads that were not met this time have ended. */
+/* Threads that were not met this time have ended, unless their clocks go: the kernel's list is cut short where a thread in it ends. */
 static void forget_ended(void)
 {
 	for (uint32_t i = 0; i < KEPT_MOST; i++) {
-		if (!delays[i].tid || delays[i].round == round_now)
+		if (!delays[i].tid || delays[i].round == round_now || tfp_clock_thread_ns(delays[i].tid))
 			continue;
 		tfp_kept_close(&delays[i].file);
 		delays[i] = (struct delay){0};
