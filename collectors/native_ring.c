@@ -18,11 +18,12 @@
 
 #include "writer/poison.h"
 
-#define STACK_BYTES 32768u /* of the stack's top in each sample: some 100 to 200 frames */
-#define RING_BYTES 65536u  /* room for one; the kernel lets a user lock 516 KiB a processor */
-#define RUN_NS 20000       /* that the thread runs before the sample is taken; the kernel's least are 10,000 */
+/* Of the stack's top in each sample, some 100 to 200 frames, or, where locked memory has a limit, 30 to 60; a ring has room for one. */
+#define STACK_BYTES 32768u
+#define SMALL_STACK_BYTES 8192u
+#define RUN_NS 20000 /* that the thread runs before the sample is taken; the kernel's least are 10,000 */
 
-#define LOCKED_PART 16u         /* of RLIMIT_MEMLOCK for all rings: 7 under the usual 8 MiB, none under 64 KiB */
+#define LOCKED_PART 32u         /* of RLIMIT_MEMLOCK for all rings: 12 under the usual 8 MiB, none under 64 KiB */
 #define FIRST_USERS 0xeffffffdu /* number of the first user namespace (PROC_USER_INIT_INO) */
 
 /* Registers in the order of a sample, by the kernel's numbers (asm/perf_regs.h). */
@@ -34,7 +35,7 @@ enum { FRAME, LINK, STACK, CODE, REGISTERS };
 #define REGISTER_BITS (UINT64_C(15) << 29) /* x29, lr, sp, pc */
 #endif
 
-static long open_event(uint32_t tid, enum tfp_native_level level)
+static long open_event(uint32_t tid, enum tfp_native_level level, uint32_t stack_bytes)
 {
 	struct perf_event_attr wanted = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -43,7 +44,7 @@ static long open_event(uint32_t tid, enum tfp_native_level level)
 		.sample_period = RUN_NS,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = REGISTER_BITS,
-		.sample_stack_user = STACK_BYTES,
+		.sample_stack_user = stack_bytes,
 		.disabled = 1,
 		.exclude_kernel = level != TFP_NATIVE_ALL,
 		.exclude_hv = 1,
@@ -57,7 +58,7 @@ static long open_event(uint32_t tid, enum tfp_native_level level)
 enum tfp_native_level tfp_native_ring_level(long *error)
 {
 	for (int level = TFP_NATIVE_ALL; level > TFP_NATIVE_NONE; level--) {
-		long event = open_event(0, (enum tfp_native_level)level);
+		long event = open_event(0, (enum tfp_native_level)level, STACK_BYTES);
 		*error = event < 0 ? event : 0;
 		if (event >= 0)
 			tfp_sys(SYS_close, event, 0, 0, 0, 0, 0);
@@ -74,10 +75,10 @@ static size_t page_bytes(void)
 	return bytes ? bytes : 4096;
 }
 
-/* The data behind the ring's first page. */
-static size_t data_bytes(void)
+/* Of the data behind a ring's first page: a power of two, and whole pages. */
+static uint32_t data_bytes(uint32_t stack_bytes)
 {
-	return page_bytes() > RING_BYTES ? page_bytes() : RING_BYTES;
+	return page_bytes() > 2 * stack_bytes ? (uint32_t)page_bytes() : 2 * stack_bytes;
 }
 
 /* Whether the kernel lets this process lock what it likes: it has CAP_IPC_LOCK in the first of all user namespaces. */
@@ -91,15 +92,20 @@ static int may_lock(void)
 	       tfp_sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/user", (long)&space, 0, 0, 0) == 0 && space.st_ino == FIRST_USERS;
 }
 
-uint32_t tfp_native_ring_most(void)
+/* Bytes that may be locked; UINT64_MAX: as many as are wanted. */
+static uint64_t lockable(void)
 {
 	struct rlimit limit = {0, 0};
 
 	if (tfp_sys(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, (long)&limit, 0, 0) != 0)
 		return 0;
-	if (limit.rlim_cur == RLIM_INFINITY || may_lock())
-		return UINT32_MAX;
-	uint64_t most = limit.rlim_cur / LOCKED_PART / (page_bytes() + data_bytes());
+	return limit.rlim_cur == RLIM_INFINITY || may_lock() ? UINT64_MAX : limit.rlim_cur / LOCKED_PART;
+}
+
+uint32_t tfp_native_ring_most(void)
+{
+	uint64_t most = lockable() / (page_bytes() + data_bytes(SMALL_STACK_BYTES));
+
 	return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
@@ -127,15 +133,16 @@ static long take_number(struct tfp_native_ring *ring, long event)
 
 long tfp_native_ring_open(struct tfp_native_ring *ring, uint32_t tid, enum tfp_native_level level)
 {
-	long event = open_event(tid, level), pages, error;
+	uint32_t stack_bytes = lockable() == UINT64_MAX ? STACK_BYTES : SMALL_STACK_BYTES;
+	long event = open_event(tid, level, stack_bytes), pages, error;
 
-	*ring = (struct tfp_native_ring){.pages = NULL};
+	*ring = (struct tfp_native_ring){.pages = NULL, .data_bytes = data_bytes(stack_bytes)};
 	if (event < 0)
 		return event;
 	error = take_number(ring, event);
 	if (error)
 		return error;
-	pages = tfp_sys(SYS_mmap, 0, (long)(page_bytes() + data_bytes()), PROT_READ | PROT_WRITE, MAP_SHARED, ring->number, 0);
+	pages = tfp_sys(SYS_mmap, 0, (long)(page_bytes() + ring->data_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, ring->number, 0);
 	if (tfp_is_error(pages)) {
 		tfp_native_ring_leave(ring);
 		return pages;
@@ -154,7 +161,7 @@ void tfp_native_ring_leave(struct tfp_native_ring *ring)
 void tfp_native_ring_close(struct tfp_native_ring *ring)
 {
 	if (ring->pages)
-		tfp_sys(SYS_munmap, (long)(uintptr_t)ring->pages, (long)(page_bytes() + data_bytes()), 0, 0, 0, 0);
+		tfp_sys(SYS_munmap, (long)(uintptr_t)ring->pages, (long)(page_bytes() + ring->data_bytes), 0, 0, 0, 0);
 	tfp_native_ring_leave(ring);
 }
 
@@ -172,7 +179,7 @@ static struct perf_event_mmap_page *head_of(const struct tfp_native_ring *ring)
 /* The word `at` bytes into all that was ever written. Records begin at words and the room is whole words: none is cut in two. */
 static uint64_t word_at(const struct tfp_native_ring *ring, uint64_t at)
 {
-	return *(const uint64_t *)(const void *)(ring->pages + page_bytes() + (at & (data_bytes() - 1)));
+	return *(const uint64_t *)(const void *)(ring->pages + page_bytes() + (at & (ring->data_bytes - 1)));
 }
 
 static struct perf_event_header header_at(const struct tfp_native_ring *ring, uint64_t at)
@@ -207,7 +214,7 @@ static int read_sample(const struct tfp_native_ring *ring, uint64_t at, uint32_t
 	sample->copy = (struct tfp_native_copy){.start = sample->registers.sp,
 						.data = ring->pages + page_bytes(),
 						.offset = (size_t)(stack + 8),
-						.mask = data_bytes() - 1};
+						.mask = ring->data_bytes - 1};
 	if (room)
 		sample->copy.bytes = word_at(ring, stack + 8 + room);
 	if (sample->copy.bytes > room)

@@ -14,6 +14,7 @@
 
 struct tfp_native_ring {
 	uint8_t *pages; /* NULL = none */
+	uint32_t data_bytes; /* behind the first page */
 	int number;     /* descriptor, */
 	uint64_t id;    /* and by what it is known again: the host may have closed it and put a file of its own there */
 };

@@ -20,7 +20,7 @@
 
 #define THREADS_MOST 256      /* looked at; the first thread is one of them */
 #define FILES_MOST 64         /* of these, whose waits are looked at, */
-#define RINGS_MOST 64         /* and what they run, 68 KiB each */
+#define RINGS_MOST 64         /* and what they run, 68 KiB each, or 20 */
 #define RING_AFTER_NS 20000000 /* that a thread has run before: one that lives shorter costs the host no number */
 #define SWITCH_NS 600        /* what an event, though off, costs a thread each time it is given a processor, in a virtual machine */
 #define SWITCH_SHARE 100     /* of the processor time of all threads one part may go into that; else there are no rings */
