@@ -177,6 +177,19 @@ static int moves_stack(const uint8_t *at)
 	return 0;
 }
 
+/* Whether a branch, a call, a return or what comes before one (pop, leave) begins there: what makes the frame stands before it. */
+static int is_end_of_making(const uint8_t *at)
+{
+	while (*at == 0xf2 || *at == 0xf3 || (*at & 0xf0) == 0x40)
+		at++;
+	if (at[0] == 0x0f)
+		return (at[1] & 0xf0) == 0x80;
+	if (at[0] == 0xff)
+		return (at[1] >> 3 & 7) == 2 || (at[1] >> 3 & 7) == 4;
+	return (at[0] & 0xf0) == 0x70 || (at[0] & 0xf8) == 0x58 || at[0] == 0xc9 || at[0] == 0xe8 || at[0] == 0xe9 || at[0] == 0xeb ||
+	       at[0] == 0xc2 || at[0] == 0xc3;
+}
+
 int64_t tfp_native_frame_bytes(const uint8_t *code, uint64_t size, uint64_t place)
 {
 	static const uint8_t touch[] = {0x48, 0x83, 0x0c, 0x24, 0x00}; /* orq $0, (%rsp) */
@@ -184,6 +197,8 @@ int64_t tfp_native_frame_bytes(const uint8_t *code, uint64_t size, uint64_t plac
 
 	for (uint64_t at = 0; at < FIRST_BYTES && at < place && at + LONGEST <= size && !making.is_over;) {
 		struct instruction of = decode(code + at);
+		if (!of.bytes && !is_end_of_making(code + at))
+			return -1;
 		if (!of.bytes)
 			break;
 		if (!take(&making, &of))

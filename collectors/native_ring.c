@@ -21,9 +21,14 @@
 /* Of the stack's top in each sample, some 100 to 200 frames, or, where locked memory has a limit, 30 to 60; a ring has room for one. */
 #define STACK_BYTES 32768u
 #define SMALL_STACK_BYTES 8192u
-#define RUN_NS 20000 /* that the thread runs before the sample is taken; the kernel's least are 10,000 */
+/*
+ * That the thread runs before the sample is taken; the kernel's least are 10,000. Where its own code is left out it asks again each so long
+ * until the thread is back from there, 6 us each time.
+ */
+#define RUN_NS 20000
+#define USER_RUN_NS 1000000
 
-#define LOCKED_PART 32u         /* of RLIMIT_MEMLOCK for all rings: 12 under the usual 8 MiB, none under 64 KiB */
+#define LOCKED_PART 32u         /* of RLIMIT_MEMLOCK for all rings: 12 under the usual 8 MiB, none under 640 KiB */
 #define FIRST_USERS 0xeffffffdu /* number of the first user namespace (PROC_USER_INIT_INO) */
 
 /* Registers in the order of a sample, by the kernel's numbers (asm/perf_regs.h). */
@@ -41,7 +46,7 @@ static long open_event(uint32_t tid, enum tfp_native_level level, uint32_t stack
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof wanted,
 		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = RUN_NS,
+		.sample_period = level == TFP_NATIVE_ALL ? RUN_NS : USER_RUN_NS,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = REGISTER_BITS,
 		.sample_stack_user = stack_bytes,

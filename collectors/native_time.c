@@ -13,6 +13,7 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -20,16 +21,17 @@
 
 #define THREADS_MOST 256      /* looked at; the first thread is one of them */
 #define FILES_MOST 64         /* of these, whose waits are looked at, */
+#define FILES_LEAST 4         /* two that are for all threads, one more and a ring */
 #define RINGS_MOST 64         /* and what they run, 68 KiB each, or 20 */
 #define RING_AFTER_NS 20000000 /* that a thread has run before: one that lives shorter costs the host no number */
 #define SWITCH_NS 600        /* what an event, though off, costs a thread each time it is given a processor, in a virtual machine */
 #define SWITCH_SHARE 100     /* of the processor time of all threads one part may go into that; else there are no rings */
-#define SWITCH_MS 1000       /* between two looks at it, */
-#define SWITCHES_LEAST 2000  /* among them ours, with which it is not looked at */
+#define SWITCH_MS 200        /* between two looks at it */
+#define SWITCHES_LEAST 200   /* with fewer it is not looked at */
 #define REST_MS 30000        /* without rings the first time, then twice as long each time */
 #define LIST_MS 100           /* between two looks which threads there are */
 #define OTHERS_IDLE_MS 500    /* an idle thread that is not the first one is told of so often */
-#define STATUS_BYTES 4096u    /* of /proc/thread-self/status */
+#define TEXT_BYTES 4096u      /* of the list of threads, read in pieces, and of a file */
 #define IN_NO_CALL UINT16_MAX /* as the record has it */
 
 /* A thread of the process. Times in ticks since origin. */
@@ -57,14 +59,14 @@ struct tfp_native_watch {
 	struct tfp_stacks *stacks;
 	struct tfp_thread *self; /* our thread, while it looks */
 	enum tfp_native_level level;
-	uint32_t count, unlooked;
+	uint32_t count, unlooked, ring_count;
 	uint64_t list_due;   /* ticks */
 	uint64_t switches_due, switches, used_ns; /* ticks; as the kernel counted them for the process then */
 	uint64_t rest_until, rest_ms; /* ticks until which there are no rings */
 	uint64_t now, now_ns; /* of this look, and by the clock of the samples */
 	struct followed threads[THREADS_MOST];
 	struct tfp_native_walk walk;
-	char text[STATUS_BYTES]; /* a path, then what a file holds; the list of threads */
+	char text[TEXT_BYTES];
 };
 
 static uint32_t period_ms; /* written at start-up */
@@ -229,18 +231,20 @@ static long try_ring(struct tfp_native_watch *watch, struct tfp_native_ring *rin
 
 static void open_ring(struct tfp_native_watch *watch, struct followed *of)
 {
-	uint32_t most = tfp_kept_most() / 2, locked = tfp_native_ring_most();
+	uint32_t most;
+	int16_t i = 0;
 
 	if (watch->now < watch->rest_until)
 		return;
-	most = most < locked ? most : locked;
 	of->is_ring_asked = 1;
-	for (int16_t i = 0; i < RINGS_MOST && (uint32_t)i < most && of->ring < 0; i++)
-		if (!rings[i].pages) {
-			if (try_ring(watch, &rings[i], of->tid))
-				break;
-			of->ring = i;
-		}
+	most = tfp_native_ring_most();
+	while (i < RINGS_MOST && rings[i].pages)
+		i++;
+	if (i < RINGS_MOST && watch->ring_count < most && tfp_kept_room(watch->ring_count) &&
+	    try_ring(watch, &rings[i], of->tid) == 0) {
+		of->ring = i;
+		watch->ring_count++;
+	}
 	if (of->ring < 0)
 		tfp_loss_add(watch->self, TFP_LOSS_native_unsampled, 1, watch->now);
 }
@@ -260,39 +264,50 @@ static void ask_sample(struct tfp_native_watch *watch, struct followed *of)
 	of->ran_ns = 0; /* where nothing can be asked it is told of nothing, not of what is sampled once something can */
 }
 
-static void close_ring(struct followed *of)
+static void close_ring(struct tfp_native_watch *watch, struct followed *of)
 {
-	if (of->ring >= 0)
+	if (of->ring >= 0) {
 		tfp_native_ring_close(&rings[of->ring]);
+		watch->ring_count--;
+	}
 	of->ring = -1;
 	of->is_ring_asked = 0;
 	of->asked_ns = 0;
 }
 
+static uint64_t used_ns(const struct rusage *use)
+{
+	return ((uint64_t)use->ru_utime.tv_sec + (uint64_t)use->ru_stime.tv_sec) * 1000000000 +
+	       ((uint64_t)use->ru_utime.tv_usec + (uint64_t)use->ru_stime.tv_usec) * 1000;
+}
+
+/* Whether rings would have cost too much since it was asked last, at first since the process began. Without what our own thread did. */
+static int are_switches_dear(struct tfp_native_watch *watch)
+{
+	struct rusage all = {.ru_nvcsw = 0}, own = {.ru_nvcsw = 0};
+
+	tfp_sys(SYS_getrusage, RUSAGE_SELF, (long)&all, 0, 0, 0, 0);
+	tfp_sys(SYS_getrusage, RUSAGE_THREAD, (long)&own, 0, 0, 0, 0);
+	uint64_t switches = (uint64_t)(all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw) - watch->switches;
+	uint64_t used = used_ns(&all) - used_ns(&own) - watch->used_ns;
+	watch->switches += switches;
+	watch->used_ns += used;
+	return switches >= SWITCHES_LEAST && switches * SWITCH_NS * SWITCH_SHARE > used;
+}
+
 /* Where threads switch so often that rings cost more than they may, there are none for some time. */
 static void weigh_switches(struct tfp_native_watch *watch)
 {
-	struct rusage use = {.ru_nvcsw = 0};
-
-	if (watch->now < watch->switches_due || tfp_sys(SYS_getrusage, RUSAGE_SELF, (long)&use, 0, 0, 0, 0))
+	if (watch->now < watch->switches_due)
 		return;
-	uint64_t switches = (uint64_t)use.ru_nvcsw + (uint64_t)use.ru_nivcsw;
-	uint64_t used_ns = ((uint64_t)use.ru_utime.tv_sec + (uint64_t)use.ru_stime.tv_sec) * 1000000000 +
-			   ((uint64_t)use.ru_utime.tv_usec + (uint64_t)use.ru_stime.tv_usec) * 1000;
-	int is_dear = watch->switches_due && watch->now >= watch->rest_until && switches - watch->switches >= SWITCHES_LEAST &&
-		      (switches - watch->switches) * SWITCH_NS * SWITCH_SHARE > used_ns - watch->used_ns;
 	watch->switches_due = watch->now + tfp_pace_ticks(SWITCH_MS);
-	watch->switches = switches;
-	watch->used_ns = used_ns;
-	if (!is_dear)
+	if (!are_switches_dear(watch) || watch->now < watch->rest_until)
 		return;
 	watch->rest_ms = watch->rest_ms ? 2 * watch->rest_ms : REST_MS;
 	watch->rest_until = watch->now + tfp_pace_ticks(watch->rest_ms);
-	for (uint32_t i = 0; i < watch->count; i++) {
-		if (watch->threads[i].ring >= 0)
-			tfp_loss_add(watch->self, TFP_LOSS_native_unsampled, 1, watch->now);
-		close_ring(&watch->threads[i]);
-	}
+	tfp_loss_add(watch->self, TFP_LOSS_native_unsampled, 1, watch->now);
+	for (uint32_t i = 0; i < watch->count; i++)
+		close_ring(watch, &watch->threads[i]);
 }
 
 static void look(struct tfp_native_watch *watch, struct followed *of, uint64_t cpu)
@@ -332,22 +347,23 @@ static void look(struct tfp_native_watch *watch, struct followed *of, uint64_t c
 }
 
 /* Its waits are looked at where there is room for one more file. */
-static void open_file(struct followed *of, const char *name)
+static void open_file(struct tfp_native_watch *watch, struct followed *of, const char *name)
 {
 	char path[32];
 	size_t length = tfp_length(name);
-	uint32_t most = tfp_kept_most() / 2;
+	int16_t i = 0;
 
 	of->is_file_asked = 1;
-	if (length > 12)
-		return;
-	tfp_copy(path, name, length);
-	tfp_copy(path + length, "/syscall", 9);
-	for (int16_t i = 0; i < FILES_MOST && (uint32_t)i < most; i++)
-		if (!files[i].number && tfp_kept_open(&files[i], &list, path, 0) == 0) {
+	while (i < FILES_MOST && files[i].number)
+		i++;
+	if (length <= 12 && i < FILES_MOST && tfp_kept_room(watch->ring_count)) {
+		tfp_copy(path, name, length);
+		tfp_copy(path + length, "/syscall", 9);
+		if (tfp_kept_open(&files[i], &list, path, 0) == 0)
 			of->file = i;
-			return;
-		}
+	}
+	if (of->file < 0)
+		tfp_loss_add(watch->self, TFP_LOSS_native_unsampled, 1, watch->now);
 }
 
 static int meet(void *context, uint32_t tid, const char *name)
@@ -366,11 +382,11 @@ static int meet(void *context, uint32_t tid, const char *name)
 	if (of == end) {
 		*of = (struct followed){.tid = tid, .file = -1, .ring = -1, .cpu_before = tfp_clock_thread_ns(tid)};
 		if (tid == tfp_state->pid)
-			open_file(of, name);
+			open_file(watch, of, name);
 		begin(watch, of, of->cpu_before);
 		watch->count++;
 	} else if (!of->is_file_asked) {
-		open_file(of, name); /* met twice: one that lives shorter costs the host no number */
+		open_file(watch, of, name); /* met twice: one that lives shorter costs the host no number */
 	}
 	return 0;
 }
@@ -379,7 +395,7 @@ static void forget(struct tfp_native_watch *watch, struct followed *of)
 {
 	take_sample(watch, of);
 	tell_wait(watch, of);
-	close_ring(of);
+	close_ring(watch, of);
 	if (of->file >= 0)
 		tfp_kept_close(&files[of->file]);
 	*of = watch->threads[--watch->count];
@@ -459,21 +475,11 @@ void tfp_native_time_begin(uint32_t milliseconds)
 }
 
 /* Whether no filter of system calls is in force for this thread, which the ones that it starts inherit. */
-static int is_unfiltered(struct tfp_native_watch *watch)
+static int is_unfiltered(void)
 {
-	static const char line[] = "\nSeccomp:\t0\n";
-	struct tfp_kept status;
-	long got = tfp_kept_open(&status, NULL, "/proc/thread-self/status", 0);
+	long mode = tfp_sys(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0);
 
-	if (got)
-		return 0;
-	got = tfp_kept_read(&status, watch->text, sizeof watch->text - 1);
-	tfp_kept_close(&status);
-	watch->text[got > 0 ? got : 0] = 0;
-	for (const char *at = watch->text; *at; at++)
-		if (*at == '\n' && tfp_begins_with(at, line))
-			return 1;
-	return 0;
+	return mode == 0 || mode == -EINVAL; /* the latter: a kernel that knows none */
 }
 
 static int sees_waits(void)
@@ -489,7 +495,7 @@ static int sees_waits(void)
 /* What can be looked at, said in the log; 0: nothing. */
 static int choose_level(struct tfp_native_watch *watch)
 {
-	int is_filtered = !is_unfiltered(watch), has_waits = sees_waits(), is_locked = 0;
+	int is_filtered = !is_unfiltered(), has_waits = sees_waits(), is_locked = 0;
 	long error;
 
 	if (!is_filtered)
@@ -513,8 +519,8 @@ static const char *prepare(void)
 {
 	if (!tfp_state->stacks)
 		return "There are no stacks (STACKS=0): where native code runs and waits is not looked at.";
-	if (tfp_kept_most() < 4)
-		return "The limit of descriptors is below 256: where native code runs and waits is not looked at.";
+	if (tfp_kept_room(0) < FILES_LEAST)
+		return "The limit of descriptors is below 512: where native code runs and waits is not looked at.";
 	if (tfp_kept_open(&memory, NULL, "/proc/self/mem", 0) || tfp_tasks_open(&list))
 		return "/proc/self cannot be opened: where native code runs and waits is not looked at.";
 	struct tfp_native_watch *watch = tfp_pages_get(sizeof *watch, 1);
@@ -536,10 +542,13 @@ void tfp_native_time_threading(void)
 	    !__atomic_compare_exchange_n((uint32_t *)&opener, &before, tfp_state->pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	const char *why = prepare();
-	if (why)
+	if (why) {
+		tfp_kept_close(&memory);
+		tfp_kept_close(&list);
 		say("absent", why);
-	else
+	} else {
 		tfp_drain_task_set(TFP_TASK_NATIVE, task);
+	}
 }
 
 void tfp_native_time_forked(void)

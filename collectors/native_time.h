@@ -4,7 +4,7 @@
  * it waits, or, if it runs, what it runs, by a sample that the kernel takes (collectors/native_ring.h).
  *
  * Rule: nobody is stopped and no signal is sent. A thread that waits is known by its own file (/proc/self/task/TID/syscall), and its stack
- * was read whole where its processor clock stood still meanwhile. Processor time is told where the thread runs at the moment of a look,
+ * is one moment's where its processor clock stood still meanwhile. Processor time is told where the thread runs at the moment of a look,
  * all that it used since that was last so, and waiting time where it waits, likewise: short ones are not told of the other's place. Paced
  * as collectors/pace.h says. We are never the reason for a second thread.
  */

@@ -10,7 +10,7 @@
 
 #include "collectors/stacks.h"
 
-#define TFP_NATIVE_FRAMES 512 /* whatever STACKS says: these walks are few, and what counts is often far out */
+#define TFP_NATIVE_FRAMES 500 /* whatever STACKS says: these walks are few, and what counts is often far out */
 
 /* Of a thread at one moment. The frame pointer and, on aarch64, the link register may not be known. */
 struct tfp_native_registers {

@@ -169,6 +169,15 @@ static __attribute__((noinline)) int identify(struct tfp_kept *file, long number
 	return 1;
 }
 
+static _Atomic uint32_t kept_now; /* files; a fork child closes what it inherited */
+
+uint32_t tfp_kept_room(uint32_t more)
+{
+	uint32_t most = tfp_kept_most(), used = kept_now + more;
+
+	return most > used ? most - used : 0;
+}
+
 int tfp_kept_is_home(void)
 {
 	return !tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
@@ -184,8 +193,10 @@ long tfp_kept_open(struct tfp_kept *file, const struct tfp_kept *folder, const c
 	tfp_sys(SYS_close, low, 0, 0, 0, 0, 0);
 	if (high < 0)
 		return -EMFILE;
-	if (identify(file, high))
+	if (identify(file, high)) {
+		kept_now++;
 		return 0;
+	}
 	tfp_sys(SYS_close, high, 0, 0, 0, 0, 0);
 	return -EMFILE;
 }
@@ -200,6 +211,7 @@ long tfp_kept_number(struct tfp_kept *file)
 	    status.st_ino == file->inode)
 		return file->number - 1;
 	file->number = 0;
+	kept_now--;
 	return -1;
 }
 
@@ -207,9 +219,11 @@ void tfp_kept_close(struct tfp_kept *file)
 {
 	long number = tfp_kept_number(file);
 
-	if (number >= 0)
-		tfp_sys(SYS_close, number, 0, 0, 0, 0, 0);
+	if (number < 0)
+		return;
+	tfp_sys(SYS_close, number, 0, 0, 0, 0, 0);
 	file->number = 0;
+	kept_now--;
 }
 
 long tfp_kept_read(struct tfp_kept *file, void *to, size_t room)

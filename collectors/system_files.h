@@ -38,8 +38,12 @@ long tfp_kept_number(struct tfp_kept *file);
 /* Reads from its beginning. Bytes, or -errno; -EBADF where it is gone. */
 long tfp_kept_read(struct tfp_kept *file, void *to, size_t room);
 
-/* How many may be kept by a process: of 32 descriptors that it may have one, 128 at most. */
+/*
+ * How many may be kept by a process: of 32 descriptors that it may have one, 128 at most; and how many more of these, whoever has the
+ * others. `more` are kept beside them.
+ */
 uint32_t tfp_kept_most(void);
+uint32_t tfp_kept_room(uint32_t more);
 
 /* Opens all files with figures; says in facts which. One thread at a time, as all below. */
 void tfp_system_files_open(void);

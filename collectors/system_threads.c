@@ -71,7 +71,7 @@ static void open_delay(struct delay *delay, const char *tid_text)
 	size_t length = tfp_length(tid_text);
 
 	delay->is_asked = 1; /* also where it cannot be opened: it is not tried again */
-	if (length > 12)
+	if (length > 12 || !tfp_kept_room(0))
 		return;
 	tfp_copy(text, tid_text, length);
 	tfp_copy(text + length, "/schedstat", 11);

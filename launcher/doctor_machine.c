@@ -178,7 +178,7 @@ void doctor_container(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_FINE, "container", "none seen, no seccomp filter, no tracer", "");
 }
 
-/* As collectors/native_ring.c asks for it. */
+/* The right that collectors/native_ring.c needs. */
 static bool may_sample(bool with_kernel)
 {
 	struct perf_event_attr wanted = {.type = PERF_TYPE_SOFTWARE,
@@ -195,6 +195,15 @@ static bool may_sample(bool with_kernel)
 	return event >= 0;
 }
 
+/* Whether the limit of locked memory leaves room for the pages of one sample: a part in 32 of it is taken, 20 KiB each. */
+static bool may_lock(void)
+{
+	struct rlimit limit;
+
+	return geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+	       limit.rlim_cur / 32 >= 20 << 10;
+}
+
 void doctor_native(struct doctor *doctor)
 {
 	static const char waits[] = "where native code waits is known all the same, Python's lines, too";
@@ -205,6 +214,9 @@ void doctor_native(struct doctor *doctor)
 	if (strcmp(seccomp, "0")) {
 		doctor_say(doctor, DOCTOR_NOTE, "native", "what native code runs is not sampled: a filter of system calls is in force",
 			   waits);
+	} else if (!may_lock()) {
+		doctor_say(doctor, DOCTOR_NOTE, "native",
+			   "what native code runs is not sampled: the limit of locked memory (ulimit -l) is below 640 KiB", waits);
 	} else if (may_sample(true)) {
 		doctor_say(doctor, DOCTOR_FINE, "native", "what native code runs is sampled, with its time in the kernel", "");
 	} else if (may_sample(false)) {

@@ -149,7 +149,7 @@ static void put_waits(struct summary *summary, const struct native_looks *looks,
 	name_function(summary, &name, looks, first, FUNCTION_MOST);
 	const struct native_function *function = &looks->list[first];
 	text_format(&sentence, "%s waited %.0f %% of the time (-t native_time), above all in %s (%s): %.0f %%.",
-		    looks->has_steps	   ? "In steps their thread"
+		    looks->has_steps	   ? "In steps the thread"
 		    : looks->processes > 1 ? "The processes' first threads"
 					   : "The first thread",
 		    100 * (all < whole ? all / whole : 1), name.bytes,

@@ -42,7 +42,7 @@ static const struct table_column columns[] = {
 	[TOTAL_ERROR] = {"total_error_bytes", "+- total", TABLE_INTEGER, UNIT_BYTES, 3, "standard error of total_bytes"},
 	[ALLOCATIONS_ERROR] = {"allocations_error", "+- allocs", TABLE_INTEGER, UNIT_COUNT, 3, "standard error of allocations"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 3,
-		  "exact, or estimated from a sample; estimates together are never more than was counted of the heap"},
+		  "exact, or estimated from a sample; estimates together are cut to what was counted of the heap, where that is known"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2, "heap, mmap, device:N, pinned, managed, a framework's"},
 	[PROCESSES] = {"processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes allocated from here"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid; empty where there are several"},

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define LATE_NS INT64_C(2000000000) /* before the end: an idle thread is told of each half second */
+#define LATE_NS INT64_C(5000000000) /* before the end: an idle thread is told of each half second, where looks are dear less often */
 
 struct native_last {
 	const struct request *request;

@@ -178,17 +178,15 @@ static void find_scope(struct gathering *gathering)
 	free(is_seen);
 }
 
-/* Threads that have rows, of those whose waiting counts the ones that waited: `seen` is in order. */
+/* Threads that were met running: `seen` is in order. */
 static void count_threads(struct gathering *gathering)
 {
-	for (size_t i = 0, from = 0; i < gathering->count; i++) {
-		bool is_last = i + 1 == gathering->count || gathering->seen[i + 1].thread != gathering->seen[i].thread, has_waited = false;
-		for (size_t k = from; is_last && k <= i; k++)
-			has_waited |= gathering->seen[k].kind != RUNS;
-		gathering->looks->threads += is_last;
-		gathering->looks->wait_threads += has_waited;
-		from = is_last ? i + 1 : from;
-	}
+	for (size_t i = 0; i < gathering->count; i++)
+		if (gathering->seen[i].kind == RUNS) {
+			gathering->looks->threads++;
+			while (i + 1 < gathering->count && gathering->seen[i + 1].thread == gathering->seen[i].thread)
+				i++;
+		}
 }
 
 static void take_process(struct gathering *gathering, size_t number, native_looks_visit *visit, void *context)

@@ -65,7 +65,7 @@ struct native_looks {
 	struct native_sums all, nowhere, cut; /* nowhere: no stack could be had; cut: stacks that end early, of whole gatherings alone */
 	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps, and processes without any, took, looked at or not; 0 = not known */
 	bool has_steps;
-	uint32_t wait_threads, threads, processes; /* wait_threads: whose waiting counts */
+	uint32_t threads, processes; /* threads: that were met running */
 	uint32_t each_most;			   /* looks that one stands for, where there were too many */
 	bool has_waits, has_cpu; /* looks of the kind are in the logs, whosever they are */
 };
@@ -136,7 +136,7 @@ bool native_is_runtime(const struct symbol_frame *frame);
 /*
  * Where each thread was at its process's last looks: of all threads of process `number` of the run (names are looked up at once), then of
  * the thread with the kernel's id `tid` the function, "f [libx.so]", and the kind of wait, NULL = it ran. false: it was not looked at
- * within two seconds before `end_ns`.
+ * within five seconds before `end_ns`.
  */
 struct native_last;
 struct native_last *native_last_make(const struct request *request, size_t number, int64_t end_ns);

@@ -66,11 +66,11 @@ static void note_counted(struct table *table, const struct request *request, con
 	if (all <= 0)
 		return;
 	table_note(table, share < 1 - UNSEEN_FROM ? NOTE_MISSING : NOTE_INFO,
-		   "Samples stand for %.0f %% of the processor time that the kernel counted for these processes, of which %.0f %% was its "
-		   "own on their behalf%s%s.",
+		   "Samples stand for %.0f %% of the processor time that the kernel counted for these processes, of which %.0f %% was "
+		   "spent in the kernel%s%s.",
 		   100 * share, 100 * counted.system_ns / all,
 		   share < 1 - UNSEEN_FROM ? "; of the rest it is not known where it went: before there was a second thread, threads that "
-					     "ran too short to be met running, or were too many, what is not sampled"
+					     "ran too short to be met running, or were too many to be sampled"
 					   : "",
 		   share < 1 - UNSEEN_FROM && was_unsampled(request) ? ", threads whose samples were given up for a time (-t losses: "
 								       "native_unsampled)"
@@ -97,7 +97,7 @@ static void note_stacks(struct table *table, const struct native_looks *looks)
 
 	if (share(nowhere->cpu_ns, all->cpu_ns) >= 100 * NOWHERE_FROM || share(nowhere->wait_ns, all->wait_ns) >= 100 * NOWHERE_FROM)
 		table_note(table, NOTE_MISSING,
-			   "In no row: %.1f %% of the processor time and %.1f %% of the waiting, of which no call stack could be had.",
+			   "In no row: %.1f %% of the processor time and %.1f %% of the waiting, for which no call stack could be had.",
 			   share(nowhere->cpu_ns, all->cpu_ns), share(nowhere->wait_ns, all->wait_ns));
 	if (share(cut->cpu_ns, all->cpu_ns) >= 100 * NOWHERE_FROM || share(cut->wait_ns, all->wait_ns) >= 100 * NOWHERE_FROM)
 		table_note(table, NOTE_MISSING,

@@ -55,8 +55,8 @@ void native_looks_say_lock(struct text *sentence, const struct request *request,
 	text_free(&where);
 	if (percent >= least)
 		text_format(sentence,
-			    " For %.0f %% of the step time their thread waited for Python's lock (GIL), which another one had, by looks at "
-			    "native code.",
+			    " For %.0f %% of the step time the steps' thread waited for Python's lock (GIL), which another one had, by "
+			    "looks at native code.",
 			    percent);
 }
 
@@ -87,7 +87,7 @@ void native_looks_say(struct text *sentence, const struct request *request, doub
 		bool has_waited = 2 * own->step_wait_ns > own->step_scope_ns;
 		if (percent >= least)
 			text_format(sentence,
-				    " Their thread was in %s%s%s%s for %.0f %% of the step time, %s%s%s, by looks at native code.",
+				    " The steps' thread was in %s%s%s%s for %.0f %% of the step time, %s%s%s, by looks at native code.",
 				    name->function, name->file[0] ? " [" : "", name->file, name->file[0] ? "]" : "",
 				    percent < 100 ? percent : 100, has_waited ? "mostly waiting (" : "mostly computing",
 				    has_waited ? native_looks_waits_in(looks.list[most].step_waits) : "", has_waited ? ")" : "");

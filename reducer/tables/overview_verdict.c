@@ -85,7 +85,7 @@ struct devices {
 };
 
 #define WITH_PYTHON "Python, waiting, other libraries"
-#define WITHOUT_PYTHON "the program's own code, waiting, other libraries"
+#define WITHOUT_PYTHON "its own code, waiting, other libraries"
 
 static bool is_without_python(const struct run *run)
 {

@@ -59,7 +59,7 @@ static const struct table_column columns[] = {
 	[CPU] = {"cpu_ns", "processor", TABLE_INTEGER, UNIT_NS, 0, "processor time that the thread used in it: little = it waited"},
 	[NATIVE] = {"native", "native code", TABLE_TEXT, UNIT_NONE, 0,
 		    "the innermost function outside of the C library and the language's runtime at the last look at native code, within "
-		    "two seconds before the end; empty = there was none, or its stack could not be had"},
+		    "five seconds before the end; empty = there was none, or its stack could not be had"},
 	[WAITS] = {"waits_in", "waits in", TABLE_TEXT, UNIT_NONE, 0, "what it waited for at that look; \"runs\" = it ran"},
 	[OPEN] = {"open", "had not ended", TABLE_TEXT, UNIT_NONE, 0, "ops and ranges, outermost first"},
 	[OPEN_FOR] = {"open_ns", "begun ago", TABLE_INTEGER, UNIT_NS, 0, "from the begin of the innermost of them to that end"},

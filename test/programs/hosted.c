@@ -71,10 +71,10 @@ static void *holds(void *held)
 static void *reloads(void *unused)
 {
 	(void)unused;
-	while (!is_over) {
+	for (int turn = 0; !is_over; turn++) { /* at first as often as it can, then rarely enough for samples */
 		void *object = dlopen(library, RTLD_NOW);
 		double (*spin)(double) = object ? (double (*)(double))dlsym(object, "spin") : NULL;
-		for (int i = 0; spin && i < 5; i++)
+		for (int i = 0; spin && !is_over && i < (turn < 500 ? 5 : 500); i++)
 			sink = spin(sink);
 		if (object)
 			dlclose(object);

@@ -39,6 +39,7 @@ static const struct shape shapes[] = {
 	{"55 48 89 e5 48 83 ec 20 e8 00 00 00 00 4c 89 fc e8", -1}, /* or by another register */
 	{"55 48 89 e5 53 48 83 ec 28 e8 00 00 00 00 48 8d 65 f8 5b 5d c3", 48}, /* the way back is none */
 	{"55 48 89 e5 48 81 ec 00 10 00 00 48 83 0c 24 00 48 83 ec 30 e8", 4144}, /* -fstack-clash-protection */
+	{"55 48 89 e5 41 54 c5 f9 ef c0 53 48 83 ec 60 e8", -1},	/* what is not known here may stand before more room */
 	{"55 48 89 e5 48 83 ec f0 e8 00 00 00 00", -1},		/* no room at all */
 };
 

@@ -168,7 +168,6 @@ static void test_functions(void **unused)
 	assert_int_equal(made.looks.nowhere.cpu_ns, 100);
 	assert_int_equal(made.looks.cut.cpu_ns, 200);
 	assert_int_equal(made.looks.threads, 3);
-	assert_int_equal(made.looks.wait_threads, 1);
 	assert_true(fabs(native_looks_error(&made.looks, &function_of("hot")->self) - sqrt(1e6 + 25e4 + 4e4)) < 1e-6);
 }
 
