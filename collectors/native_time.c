@@ -62,6 +62,7 @@ struct tfp_native_watch {
 	uint32_t count, unlooked, ring_count;
 	uint64_t list_due;   /* ticks */
 	uint64_t switches_due, switches, used_ns; /* ticks; as the kernel counted them for the process then */
+	uint32_t weigher;    /* our thread that asked last */
 	uint64_t rest_until, rest_ms; /* ticks until which there are no rings */
 	uint64_t now, now_ns; /* of this look, and by the clock of the samples */
 	struct followed threads[THREADS_MOST];
@@ -290,9 +291,11 @@ static int are_switches_dear(struct tfp_native_watch *watch)
 	tfp_sys(SYS_getrusage, RUSAGE_THREAD, (long)&own, 0, 0, 0, 0);
 	uint64_t switches = (uint64_t)(all.ru_nvcsw + all.ru_nivcsw - own.ru_nvcsw - own.ru_nivcsw) - watch->switches;
 	uint64_t used = used_ns(&all) - used_ns(&own) - watch->used_ns;
+	int is_other = watch->weigher && watch->weigher != watch->self->tid; /* ours was started anew: what the last one did is in both */
+	watch->weigher = watch->self->tid;
 	watch->switches += switches;
 	watch->used_ns += used;
-	return switches >= SWITCHES_LEAST && switches * SWITCH_NS * SWITCH_SHARE > used;
+	return !is_other && switches >= SWITCHES_LEAST && switches * SWITCH_NS * SWITCH_SHARE > used;
 }
 
 /* Where threads switch so often that rings cost more than they may, there are none for some time. */
@@ -362,7 +365,7 @@ static void open_file(struct tfp_native_watch *watch, struct followed *of, const
 		if (tfp_kept_open(&files[i], &list, path, 0) == 0)
 			of->file = i;
 	}
-	if (of->file < 0)
+	if (of->file < 0 && tfp_clock_thread_ns(of->tid)) /* else it has ended */
 		tfp_loss_add(watch->self, TFP_LOSS_native_unsampled, 1, watch->now);
 }
 
