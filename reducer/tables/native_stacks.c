@@ -7,6 +7,7 @@
  */
 #include "reducer/tables/native_looks.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/stack_rows.h"
 
 #include "reducer/base/index.h"
 
@@ -27,35 +28,19 @@ static const struct table_column columns[] = {
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "functions, innermost first; in csv joined by ';', outermost first"},
 };
 
-struct row {
-	uint64_t identity;
-	uint32_t process, stack;
-	struct native_function seen; /* its sums are `total` */
-};
-
 struct rows {
-	struct frames *frames;
-	struct row *list;
-	size_t count, room;
-	struct base_index index;
+	struct stack_rows stacks;
+	struct native_function *list; /* by number of `stacks`; their sums are `total` */
+	size_t room;
 };
 
-static bool row_equal(const void *context, const void *key, uint32_t number)
+static struct native_function *row_of(struct rows *rows, size_t process, uint32_t stack)
 {
-	return ((const struct rows *)context)->list[number].identity == *(const uint64_t *)key;
-}
+	size_t before = rows->stacks.count, number = stack_rows_number(&rows->stacks, process, stack);
 
-static struct row *row_of(struct rows *rows, size_t process, uint32_t stack)
-{
-	uint64_t identity = frames_identity(rows->frames, process, stack), hash = base_mix(identity);
-	uint32_t number = base_index_find(&rows->index, hash, row_equal, rows, &identity);
-
-	if (number == UINT32_MAX) {
-		rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
-		number = (uint32_t)rows->count++;
-		rows->list[number] = (struct row){.identity = identity, .process = (uint32_t)process, .stack = stack};
-		base_index_add(&rows->index, hash, number);
-	}
+	rows->list = base_grow(rows->list, &rows->room, rows->stacks.count, sizeof(*rows->list));
+	if (number == before)
+		rows->list[number] = (struct native_function){0};
 	return &rows->list[number];
 }
 
@@ -63,9 +48,9 @@ static void take_stack(void *context, size_t process, const struct native_seen *
 {
 	struct rows *rows = context;
 
-	if (!frames_identity(rows->frames, process, seen->stack))
+	if (!frames_identity(rows->stacks.frames, process, seen->stack))
 		return;
-	struct native_function *row = &row_of(rows, process, seen->stack)->seen;
+	struct native_function *row = row_of(rows, process, seen->stack);
 	uint64_t thread = ((uint64_t)process << 32 | seen->thread) + 1;
 	native_looks_add(&row->total, &seen->sums);
 	if (seen->kind < WAIT_KINDS)
@@ -76,34 +61,34 @@ static void take_stack(void *context, size_t process, const struct native_seen *
 	row->thread = thread;
 }
 
-static void add_row(struct table *table, const struct row *row, const struct native_looks *looks)
+static void add_row(struct table *table, const struct native_function *row, const struct stack_row *stack, const struct native_looks *looks)
 {
 	table_row(table);
 	if (looks->has_cpu)
-		table_integer(table, CPU, (int64_t)row->seen.total.cpu_ns);
+		table_integer(table, CPU, (int64_t)row->total.cpu_ns);
 	if (looks->has_steps) {
-		table_integer(table, STEP_CPU, (int64_t)row->seen.total.step_cpu_ns);
-		table_integer(table, STEP_WAIT, (int64_t)row->seen.total.step_wait_ns);
+		table_integer(table, STEP_CPU, (int64_t)row->total.step_cpu_ns);
+		table_integer(table, STEP_WAIT, (int64_t)row->total.step_wait_ns);
 	}
-	table_integer(table, WAIT, (int64_t)row->seen.total.wait_ns);
-	table_string(table, WAITS_IN, native_looks_waits_in(row->seen.waits));
-	table_integer(table, LOOKS, (int64_t)row->seen.total.looks);
-	table_integer(table, THREADS, row->seen.threads);
-	table_integer(table, PROCESSES, row->seen.processes);
-	table_stack(table, STACK, row->process, row->stack);
+	table_integer(table, WAIT, (int64_t)row->total.wait_ns);
+	table_string(table, WAITS_IN, native_looks_waits_in(row->waits));
+	table_integer(table, LOOKS, (int64_t)row->total.looks);
+	table_integer(table, THREADS, row->threads);
+	table_integer(table, PROCESSES, row->processes);
+	table_stack(table, STACK, stack->process, stack->stack);
 }
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct rows rows = {.frames = request->frames};
+	struct rows rows = {.stacks = {.frames = request->frames}};
 	struct native_looks looks = {0};
 
 	native_looks_stacks(&looks, request, take_stack, &rows);
-	for (size_t i = 0; i < rows.count; i++)
-		add_row(table, &rows.list[i], &looks);
+	for (size_t i = 0; i < rows.stacks.count; i++)
+		add_row(table, &rows.list[i], &rows.stacks.list[i], &looks);
 	table_sort(table, looks.has_steps ? STEP_CPU : looks.has_cpu ? CPU : WAIT, false);
 	native_looks_notes(table, request, &looks);
-	base_index_free(&rows.index);
+	stack_rows_free(&rows.stacks);
 	free(rows.list);
 	notes_recording(table, request);
 }

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
+#include "reducer/tables/stack_rows.h"
 
 #include <stdlib.h>
 
@@ -25,40 +26,29 @@ static const struct table_column columns[] = {
 };
 
 struct row {
-	uint64_t identity;
-	uint32_t process, stack, processes;
+	uint32_t processes;
 	struct look_sums sums;
 };
 
 struct rows {
-	struct frames *frames;
-	struct row *list;
-	size_t count, room;
-	struct base_index index;
+	struct stack_rows stacks;
+	struct row *list; /* by number of `stacks` */
+	size_t room;
 };
-
-static bool row_equal(const void *context, const void *key, uint32_t number)
-{
-	return ((const struct rows *)context)->list[number].identity == *(const uint64_t *)key;
-}
 
 static void take_stack(void *context, size_t process, uint32_t stack, const struct look_sums *sums)
 {
 	struct rows *rows = context;
-	uint64_t identity = frames_identity(rows->frames, process, stack), hash = base_mix(identity);
-	uint32_t number = base_index_find(&rows->index, hash, row_equal, rows, &identity);
+	size_t before = rows->stacks.count, number = stack_rows_number(&rows->stacks, process, stack);
 
-	if (number == UINT32_MAX) {
-		rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
-		number = (uint32_t)rows->count++;
-		rows->list[number] = (struct row){.identity = identity, .process = (uint32_t)process, .stack = stack};
-		base_index_add(&rows->index, hash, number);
-	}
+	rows->list = base_grow(rows->list, &rows->room, rows->stacks.count, sizeof(*rows->list));
+	if (number == before)
+		rows->list[number] = (struct row){0};
 	rows->list[number].processes++;
 	python_looks_add(&rows->list[number].sums, sums);
 }
 
-static void add_row(struct table *table, const struct row *row, bool has_steps)
+static void add_row(struct table *table, const struct row *row, const struct stack_row *stack, bool has_steps)
 {
 	table_row(table);
 	table_integer(table, TIME, (int64_t)row->sums.time_ns);
@@ -69,20 +59,20 @@ static void add_row(struct table *table, const struct row *row, bool has_steps)
 	table_integer(table, CPU, (int64_t)row->sums.cpu_ns);
 	table_integer(table, LOOKS, (int64_t)row->sums.looks);
 	table_integer(table, PROCESSES, row->processes);
-	table_stack(table, STACK, row->process, row->stack);
+	table_stack(table, STACK, stack->process, stack->stack);
 }
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct rows rows = {.frames = request->frames};
+	struct rows rows = {.stacks = {.frames = request->frames}};
 	struct python_looks looks = {0};
 
 	python_looks_stacks(&looks, request, take_stack, &rows);
-	for (size_t i = 0; i < rows.count; i++)
-		add_row(table, &rows.list[i], looks.has_steps);
+	for (size_t i = 0; i < rows.stacks.count; i++)
+		add_row(table, &rows.list[i], &rows.stacks.list[i], looks.has_steps);
 	table_sort(table, looks.has_steps ? STEP : TIME, false);
 	python_looks_notes(table, request, &looks);
-	base_index_free(&rows.index);
+	stack_rows_free(&rows.stacks);
 	free(rows.list);
 	notes_recording(table, request);
 }
