@@ -53,7 +53,7 @@ static bool read_frame(void *context, const struct symbol_frame *frame)
 	struct reading *reading = context;
 	struct cause *cause = reading->cause;
 	struct text name = {0};
-	bool is_marker = frame->function[0] == '[' && !frame->module[0];
+	bool is_marker = frames_is_marker(frame);
 
 	if (reading->count >= FRAMES_NAMED && frame->module != FRAMES_PYTHON)
 		return reading->has_python;

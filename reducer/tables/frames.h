@@ -70,4 +70,10 @@ bool frames_is_typed(const char *file);
 /* Modules whose names could not be had, or may be those of another build: one call each. */
 void frames_problems(struct frames *frames, void (*visit)(void *context, const char *path, const char *reason), void *context);
 
+/* Whether it is no code but what is said of a stack's end: "[outer frames ...]". */
+static inline bool frames_is_marker(const struct symbol_frame *frame)
+{
+	return frame->function[0] == '[' && !frame->module[0] && !frame->is_named;
+}
+
 #endif

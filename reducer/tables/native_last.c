@@ -63,7 +63,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 {
 	struct naming *naming = context;
 
-	if (naming->is_own || (!frame->module[0] && !frame->is_named && frame->function[0] == '['))
+	if (naming->is_own || frames_is_marker(frame))
 		return;
 	naming->is_own = !native_is_runtime(frame);
 	if (naming->text->length && !naming->is_own)

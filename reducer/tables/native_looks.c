@@ -304,7 +304,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	const struct native_sums *sums = &walking->seen->sums;
 	size_t number;
 
-	if (!frame->module[0] && !frame->is_named && frame->function[0] == '[') {
+	if (frames_is_marker(frame)) {
 		walking->is_cut = true;
 		return;
 	}
