@@ -17,9 +17,9 @@
 
 #include "writer/poison.h"
 
-/* Written by tfp_window_begin, before the first record; then only is_open, by compare-and-swap. Kept across fork. */
+/* Written by tfp_window_begin, before the first record; then only the edges, by compare-and-swap. Kept across fork. */
 static struct tfp_window_plan plan;
-static _Atomic int is_open_now;
+static _Atomic uint32_t edges_made; /* odd = a window is open */
 _Atomic uint32_t tfp_is_open; /* the same, for others to read */
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 static _Atomic uint32_t held_by;     /* bits of causes: windows of these hold and were not closed by hand */
@@ -31,6 +31,11 @@ static _Atomic int last_launch_window = -1; /* the one that held at the last GPU
 static _Atomic int last_slow_window = -1; /* the one that held at the last step behind a slow one */
 static _Atomic int last_budget_window = -1; /* one of these, if it held at the last look */
 enum { LATER_WINDOW, FIRST_WINDOW /* since the process began */ };
+
+static int is_open_now(void)
+{
+	return edges_made & 1;
+}
 
 static struct {
 	int number;
@@ -60,11 +65,11 @@ void tfp_window_signal_end(void)
 
 void tfp_window_forked(void)
 {
-	if (!tfp_budget_begin(tfp_ticks(), is_open_now))
+	if (!tfp_budget_begin(tfp_ticks(), is_open_now()))
 		return;
-	last_budget_window = is_open_now ? FIRST_WINDOW : -1;
+	last_budget_window = is_open_now() ? FIRST_WINDOW : -1;
 	tfp_window_due = 0;
-	if (!is_open_now)
+	if (!is_open_now())
 		return;
 	opened_by = TFP_CAUSE_BUDGET;
 	held_by |= UINT32_C(1) << TFP_CAUSE_BUDGET;
@@ -73,10 +78,10 @@ void tfp_window_forked(void)
 void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
 	plan = *wanted;
-	is_open_now = plan.is_open_at_start;
+	edges_made = plan.is_open_at_start != 0;
 	is_closed_by_hand = 0;
 	tfp_is_open = (uint32_t)plan.is_open_at_start;
-	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
+	tfp_heap_set_mode(is_open_now() ? plan.open_mode : plan.closed_mode);
 	tfp_window_due = UINT64_MAX;
 	for (uint32_t i = 0; i < plan.count; i++) {
 		const struct tfp_window_range *range = &plan.ranges[i];
@@ -88,32 +93,34 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	tfp_window_forked();
 }
 
-static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause, uint32_t index)
+static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t number, enum tfp_window_cause cause, uint32_t index)
 {
-	TFP_PUT(thread, lane, tfp_now(), window, .is_open = (uint8_t)is_open, .cause = (uint8_t)cause, .index = index,
-		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes);
+	TFP_PUT(thread, lane, tfp_now(), window, .is_open = number & 1, .cause = (uint8_t)cause, .index = index,
+		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes, .number = number);
 }
 
-/* What the collectors obey follows is_open_now; where another thread has changed it meanwhile, whoever stores last sees that. */
+/* What the collectors obey follows the edges; where another thread has changed it meanwhile, whoever stores last sees that. */
 static void obey(void)
 {
-	int now;
+	uint32_t now;
 
 	do {
-		now = is_open_now;
-		tfp_is_open = (uint32_t)now;
-		tfp_heap_set_mode(now ? plan.open_mode : plan.closed_mode);
+		now = edges_made;
+		tfp_is_open = now & 1;
+		tfp_heap_set_mode(tfp_is_open ? plan.open_mode : plan.closed_mode);
 		tfp_state->live->heap_mode = tfp_mode_now;
-	} while (now != is_open_now);
+	} while (now != edges_made);
 }
 
 static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause,
 		      uint32_t index)
 {
-	int before = !is_open;
+	uint32_t before = edges_made;
 
-	if (!__atomic_compare_exchange_n((int *)&is_open_now, &before, is_open, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return;
+	do {
+		if ((before & 1) == (uint32_t)is_open)
+			return;
+	} while (!__atomic_compare_exchange_n((uint32_t *)&edges_made, &before, before + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	tfp_thread_settle(thread);
 	if (lane && lane->pending)
 		tfp_heap_flush(thread, lane);
@@ -126,7 +133,7 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 	if (is_open && tfp_drain_has_thread()) /* Python's task begins to look */
 		tfp_drain_wake();
 	if (lane)
-		put_edge(thread, lane, is_open, cause, index);
+		put_edge(thread, lane, before + 1, cause, index);
 	else /* inside a handler that interrupted a handler's record */
 		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
 	tfp_gpu_window(thread, lane, is_open, cause == TFP_CAUSE_LAUNCH);
@@ -147,7 +154,7 @@ void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
 
 void tfp_window_toggle(enum tfp_window_cause cause)
 {
-	tfp_window_change(!is_open_now, cause, 0);
+	tfp_window_change(!is_open_now(), cause, 0);
 }
 
 /* Step and launch windows hold their last number. A jump over what lies between two turns of a window leaves it as it is. */
@@ -241,7 +248,7 @@ int tfp_window_takes_launch(uint64_t number)
 {
 	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0)
 		return !is_closed_by_hand;
-	return is_open_now && opened_by != TFP_CAUSE_LAUNCH;
+	return is_open_now() && opened_by != TFP_CAUSE_LAUNCH;
 }
 
 int tfp_window_awaits_launch(uint64_t made)
@@ -270,7 +277,7 @@ static void look_for_slow(void)
 		int holds;
 		if (range->unit != TFP_CAUSE_SLOW)
 			continue;
-		uint32_t percent = tfp_slow_step(&rule, tfp_ticks(), is_open_now, &holds);
+		uint32_t percent = tfp_slow_step(&rule, tfp_ticks(), is_open_now(), &holds);
 		if (holds >= 0)
 			change_at(TFP_CAUSE_SLOW, &last_slow_window, holds ? (int)i : -1, percent);
 	}
@@ -285,7 +292,7 @@ static int budget_window(int holds)
 void tfp_window_step(uint64_t number)
 {
 	look_for_slow();
-	int holds = tfp_budget_step(tfp_ticks(), is_open_now);
+	int holds = tfp_budget_step(tfp_ticks(), is_open_now());
 	if (holds >= 0)
 		change_at(TFP_CAUSE_BUDGET, &last_budget_window, budget_window(holds), 0);
 	change_at(TFP_CAUSE_STEP, &last_step_window, window_at(TFP_CAUSE_STEP, number), 0);

@@ -35,7 +35,7 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 	windows[process->window_count] = (struct window){
 		.time_ns = (int64_t)batch->times[i], .is_open = batch_value(batch, i, fields[0]) != 0,
 		.cause = (unsigned)batch_value(batch, i, fields[1]), .index = (unsigned)batch_value(batch, i, fields[2]),
-		.live_bytes = batch_value(batch, i, fields[3])};
+		.live_bytes = batch_value(batch, i, fields[3]), .number = batch_value(batch, i, fields[4])};
 	process->window_count++;
 }
 
@@ -83,7 +83,7 @@ static void take_nothing(void *state, size_t stream, const struct batch *batch, 
 
 static const struct scan_record records[] = {
 	{"clock", take_clock, NULL, {"ticks", "raw"}},
-	{"window", take_window, NULL, {"is_open", "cause", "index", "live"}},
+	{"window", take_window, NULL, {"is_open", "cause", "index", "live", "number"}},
 	{"thread_end", take_thread_end, 0,
 	 {"serial", "tid", "start", "end", "allocations", "frees", "requested", "allocated", "freed", "maps", "unmaps", "mapped",
 	  "unmapped", "own_allocations", "own"}},

@@ -93,6 +93,7 @@ struct window {
 	int is_open;
 	unsigned cause, index; /* see records.def; cause of enum window_cause, or a later one */
 	uint64_t live_bytes; /* UINT64_MAX = unknown */
+	uint64_t number;     /* of the process's edges, as they were made; 0 = an older log does not say */
 };
 
 /* A stretch of time in which events were recorded. */

@@ -6,6 +6,7 @@
 #include "reducer/model/internal.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ranges follow each other. */
@@ -84,11 +85,8 @@ static size_t edges_together(const struct process *process, size_t i)
 	return 0;
 }
 
-/*
- * An edge is stamped after it was made, so another thread's next one may bear an earlier time: open, open, close, close is open, close,
- * open, close. Such edges change places; the times stay where they are.
- */
-static void settle_edges(struct process *process)
+/* Of a log that numbers no edges: what lies close together and is open, open, close, close is open, close, open, close. */
+static void guess_order(struct process *process)
 {
 	struct window *edges = process->windows, together[EDGES_TOGETHER];
 
@@ -107,12 +105,51 @@ static void settle_edges(struct process *process)
 	}
 }
 
+static int by_number(const void *one, const void *other)
+{
+	const struct window *first = one, *second = other;
+
+	return first->number < second->number ? -1 : first->number > second->number;
+}
+
+static bool are_numbered(const struct process *process)
+{
+	size_t i = 0;
+
+	while (i < process->window_count && process->windows[i].number)
+		i++;
+	return i == process->window_count;
+}
+
+/*
+ * An edge is stamped after it was made, so another thread's next one may bear an earlier time. Such edges change places; the times stay
+ * where they are.
+ */
+static void settle_edges(struct process *process)
+{
+	struct window *edges = process->windows;
+	int64_t *times;
+
+	if (!are_numbered(process)) {
+		guess_order(process);
+		return;
+	}
+	times = base_alloc(process->window_count, sizeof *times);
+	for (size_t i = 0; i < process->window_count; i++)
+		times[i] = edges[i].time_ns;
+	qsort(edges, process->window_count, sizeof *edges, by_number);
+	for (size_t i = 0; i < process->window_count; i++)
+		edges[i].time_ns = times[i];
+	free(times);
+}
+
 void windows_make_ranges(const struct run *run, struct process *process)
 {
-	int is_open = is_open_at_start(run, process);
 	int64_t from_ns = INT64_MIN; /* what a process did before its own clock began is its own all the same */
+	int is_open;
 
 	settle_edges(process);
+	is_open = is_open_at_start(run, process);
 	for (size_t i = 0; i < process->window_count; i++) {
 		const struct window *edge = &process->windows[i];
 

@@ -145,6 +145,27 @@ static void edges_of_two_threads_alternate(void **state)
 	free(process.ranges);
 }
 
+#define TURNS 60 /* edges that one thread was kept from stamping meanwhile */
+
+static void numbers_tell_the_order_however_late_a_stamp_is(void **state)
+{
+	struct window edges[TURNS + 1];
+	struct process process = {.windows = edges, .window_count = TURNS + 1, .parent = PROCESS_NONE};
+
+	(void)state;
+	for (unsigned i = 0; i < TURNS; i++) /* the first of all, which opens, is stamped last */
+		edges[i] = (struct window){.time_ns = 100 + 10 * i, .is_open = i % 2, .number = i + 2};
+	edges[TURNS] = (struct window){.time_ns = 100 + 10 * TURNS, .is_open = 1, .number = 1};
+	windows_make_ranges(&run, &process);
+	for (unsigned i = 0; i <= TURNS; i++) {
+		assert_int_equal(edges[i].number, i + 1);
+		assert_int_equal(edges[i].is_open, (i + 1) % 2);
+		assert_int_equal(edges[i].time_ns, 100 + 10 * i);
+	}
+	assert_int_equal(windows_recorded_ns(&process, 0, 700), 10 * TURNS / 2);
+	free(process.ranges);
+}
+
 #define MANY 200000 /* windows of a job that is watched for weeks: looked through one by one, so many times, they took a minute */
 #define SECONDS 20
 
@@ -185,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_child_begins_as_its_parent_was),
 		cmocka_unit_test(a_program_begins_as_its_setting_says),
 		cmocka_unit_test(edges_of_two_threads_alternate),
+		cmocka_unit_test(numbers_tell_the_order_however_late_a_stamp_is),
 		cmocka_unit_test(many_windows_are_found_by_halving),
 	};
 
