@@ -292,15 +292,27 @@ static bool put_next_heading(struct summary *summary, const struct suggestion *f
 	       summary_heading(summary, "Next (--list shows what else there is)", 1);
 }
 
+/* Steps that can be replayed. */
+static bool has_device_steps(const struct run *run)
+{
+	size_t p = 0;
+
+	while (p < run->process_count && !(run->processes[p].step_count && run->processes[p].gpu && run->processes[p].gpu->queue_count))
+		p++;
+	return p < run->process_count;
+}
+
 static void put_next(struct summary *summary)
 {
 	struct text room = {0};
 	const char *closer = closer_look(summary, &room);
-	struct suggestion list[4] = {{"charts, time line", "--html report.html", ""}};
+	struct suggestion list[5] = {{"charts, time line", "--html report.html", ""}};
 	size_t count = 1;
 
 	if (closer[0])
 		list[count++] = (struct suggestion){"why it is so", "-t ", closer};
+	if (has_device_steps(summary->request->run))
+		list[count++] = (struct suggestion){"what would help", "-t what_if", ""};
 	if (summary->request->run->process_count && !process_is_foreign(&summary->request->run->processes[0]))
 		list[count++] = (struct suggestion){"every call stack", "-t memory.sites", ""};
 	list[count++] = (struct suggestion){"the time line alone", "-f perfetto -o run.perfetto", ""};

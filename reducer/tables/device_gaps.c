@@ -7,7 +7,6 @@
  */
 #include "reducer/analysis/gaps.h"
 #include "reducer/analysis/units.h"
-#include "reducer/symbols/demangle.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/process_cells.h"
 
@@ -72,17 +71,6 @@ static const struct table_column columns[] = {
 
 _Static_assert(COMPILATION + GAP_OTHER == OTHER, "a column a part");
 
-static void put_name(struct table *table, size_t column, const char *name)
-{
-	struct text text = {0};
-
-	if (!name[0])
-		return;
-	demangle(name, &text);
-	table_text(table, column, text.bytes, text.length);
-	text_free(&text);
-}
-
 static void put_row(struct table *table, const struct process *process, const struct units *units, const struct gaps *gaps,
 		    const struct gap *gap)
 {
@@ -102,7 +90,7 @@ static void put_row(struct table *table, const struct process *process, const st
 		most = gap->part_ns[part] > gap->part_ns[most] ? part : most;
 	}
 	table_string(table, CAUSE, gap_part_name(most));
-	put_name(table, DURING, words[gap->during]);
+	gpu_put_linker_name(table, DURING, words[gap->during]);
 	if (gap->during_ns)
 		table_integer(table, DURING_NS, (int64_t)gap->during_ns);
 	if (gap->called_ns != TIME_UNKNOWN) {
@@ -111,10 +99,10 @@ static void put_row(struct table *table, const struct process *process, const st
 		table_integer(table, LATE, late);
 		table_integer(table, DELAY, (int64_t)gap->ns - late);
 	}
-	put_name(table, PREVIOUS, words[gap->before]);
-	put_name(table, NEXT, words[gap->after]);
-	put_name(table, OP, words[gap->op]);
-	put_name(table, RANGE, words[gap->range]);
+	gpu_put_linker_name(table, PREVIOUS, words[gap->before]);
+	gpu_put_linker_name(table, NEXT, words[gap->after]);
+	gpu_put_linker_name(table, OP, words[gap->op]);
+	gpu_put_linker_name(table, RANGE, words[gap->range]);
 	gpu_put_thread(table, THREAD, process, gap->thread);
 }
 

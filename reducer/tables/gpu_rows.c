@@ -90,6 +90,17 @@ void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name)
 	text_free(&readable);
 }
 
+void gpu_put_linker_name(struct table *table, size_t column, const char *name)
+{
+	struct text text = {0};
+
+	if (!name[0])
+		return;
+	demangle(name, &text);
+	table_text(table, column, text.bytes, text.length);
+	text_free(&text);
+}
+
 void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, uint32_t name)
 {
 	struct text text = {0};

@@ -25,6 +25,9 @@ void gpu_put_op(struct table *table, size_t column, const struct process *proces
 void gpu_put_function(struct table *table, size_t column, const struct gpu *gpu, uint32_t function);
 void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, uint32_t name);
 
+/* What linkers call it, as people write it; "" leaves the cell empty. */
+void gpu_put_linker_name(struct table *table, size_t column, const char *name);
+
 /* The kernel's name as people write it, appended. "" for GPU_NONE. */
 void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name);
 

@@ -170,6 +170,7 @@ function overview(main) {
 	if (!has("overview.top_ops"))
 		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
 	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
+	digest(main, "what_if", ["what", "name", "takes_ns", "step_ns", "half_step_ns", "half_saves", "none_step_ns", "none_saves"], "What if it took less time");
 	digest(main, "processes", ["process", "command", "duration_ns", "peak_bytes", "live_bytes", "end"]);
 	digest(main, "memory.summary", ["scope", "id", "allocator", "allocations", "live_bytes", "peak_bytes", "peak_time_ns"]);
 	if (!has("op_stats"))
@@ -210,7 +211,7 @@ function stepsPage(main) {
 	for (const id of ["overview.steps", "overview.split"])
 		panel(main, id);
 	pythonTime(main);
-	for (const id of ["overview.precision", "overview.flops", ...(has("slow_steps") ? ["slow_steps"] : []), "step_changes", "rare_work", ...(has("ranks") ? ["ranks"] : []), "threads_at_end", "step_stats"])
+	for (const id of [...(has("what_if") ? ["what_if", "critical_path"] : []), "overview.precision", "overview.flops", ...(has("slow_steps") ? ["slow_steps"] : []), "step_changes", "rare_work", ...(has("ranks") ? ["ranks"] : []), "threads_at_end", "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 

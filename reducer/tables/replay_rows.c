@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tables of replayed steps share; see reducer/tables/replay_rows.h. */
+#include "reducer/tables/replay_rows.h"
+
+double replay_error(const struct replay_process *process)
+{
+	double error = process->model_ns > 0 ? process->usual_ns / process->model_ns - 1 : 0;
+
+	return error < 0 ? -error : error;
+}
+
+static void note_none(struct table *table, const struct process *process, const struct replay_process *replayed)
+{
+	switch (replayed->fault) {
+	case REPLAY_NO_STEPS:
+		table_note(table, NOTE_MISSING,
+			   "Process %s: %s; a step is replayed whole, from its mark to the next one.", process->called,
+			   replayed->all_steps ? "no step was recorded from begin to end" : "no steps were found (docs/steps.md)");
+		break;
+	case REPLAY_NO_WORK:
+		table_note(table, NOTE_MISSING,
+			   "Process %s: its steps gave no device work that was recorded; of work on processors op_stats, "
+			   "python_time and native_time tell.",
+			   process->called);
+		break;
+	case REPLAY_TOO_MUCH:
+		table_note(table, NOTE_MISSING, "Process %s: one step has more than %u calls and works, too many to replay.",
+			   process->called, REPLAY_NODES_MOST);
+		break;
+	case REPLAY_FINE:
+		table_note(table, NOTE_MISSING,
+			   "Process %s: replayed with usual delays its steps take %.0f %% of the measured time: what they "
+			   "wait for is not known well enough.",
+			   process->called, 100 * replayed->usual_ns / replayed->model_ns);
+		break;
+	}
+}
+
+static void note_fine(struct table *table, const struct process *process, const struct replay_process *replayed)
+{
+	table_note(table, NOTE_INFERRED,
+		   "Process %s: %llu " BY_COUNT("step", "steps") " of %llu, from number %llu on, %llu calls and works; with usual "
+		   "delays in the place of measured ones they take %+.1f %%, which is how far to trust the rest.",
+		   process->called, (unsigned long long)replayed->steps, (unsigned long long)replayed->all_steps,
+		   (unsigned long long)replayed->first_step, (unsigned long long)(replayed->calls + replayed->works),
+		   100 * (replayed->usual_ns / replayed->model_ns - 1));
+	if (replayed->guessed_orders)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %llu " BY_COUNT("work is", "works are") " taken to have waited for another stream's, which "
+			   "ended just before.",
+			   process->called, (unsigned long long)replayed->guessed_orders);
+	if (replayed->guessed_waits)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: no call waits for a device; %llu times a thread that went on just behind the end of all "
+			   "work is taken to have waited for it.",
+			   process->called, (unsigned long long)replayed->guessed_waits);
+	if (replayed->is_device_end)
+		table_note(table, NOTE_INFO,
+			   "Process %s: the host runs ahead of the device; a step is counted from the end of the device's work of "
+			   "one to that of the next.",
+			   process->called);
+}
+
+const struct replay_process *replay_of(struct table *table, const struct request *request, size_t process,
+				       const struct replay **replay)
+{
+	const struct process *of = &request->run->processes[process];
+	const struct replay_process *replayed;
+
+	*replay = analyses_process(request->analyses, &analysis_replay, process);
+	if (!*replay || !(*replay)->count || !of->gpu || !of->gpu->queue_count)
+		return NULL;
+	replayed = &(*replay)->processes[0];
+	if (replayed->fault != REPLAY_FINE || replay_error(replayed) > REPLAY_ERROR_MOST) {
+		note_none(table, of, replayed);
+		return NULL;
+	}
+	note_fine(table, of, replayed);
+	return replayed;
+}

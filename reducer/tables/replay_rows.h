@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tables of replayed steps share: for which processes there are some, and what to say of them.
+ */
+#ifndef REDUCER_TABLES_REPLAY_ROWS_H
+#define REDUCER_TABLES_REPLAY_ROWS_H
+
+#include "reducer/analysis/replay.h"
+#include "reducer/tables/request.h"
+
+/* A model that misses the measured time by more predicts nothing: no rows. */
+#define REPLAY_ERROR_MOST 0.25
+
+/* By how much usual delays miss the time that was replayed: 0.03 = 3 %, either way. */
+double replay_error(const struct replay_process *process);
+
+/* The steps of a wanted process that were replayed and are explained well enough; else NULL, and a note says why. */
+const struct replay_process *replay_of(struct table *table, const struct request *request, size_t process, const struct replay **replay);
+
+#endif
