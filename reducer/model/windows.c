@@ -118,7 +118,7 @@ static bool are_numbered(const struct process *process)
 
 	while (i < process->window_count && process->windows[i].number)
 		i++;
-	return i == process->window_count;
+	return i > 0 && i == process->window_count;
 }
 
 /*
