@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define USUAL_SHARE 0.25 /* of the median: steps that differ by more are looked at only where there are no others */
+
 /* Where the step thread waited for input. */
 struct input_wait {
 	int64_t start_ns, end_ns;
@@ -60,8 +62,8 @@ static double length_of(const struct unit *unit)
 	return (double)(unit->end_ns - unit->start_ns);
 }
 
-/* Of the steps of one thread, `count` that follow each other and differ least from the median; NULL = there are not so many. */
-static const struct unit *usual_steps(const struct unit *units, const bool *are_whole, size_t all, size_t count, double median)
+/* Of the wanted steps of one thread, `count` that follow each other and differ least from the median; NULL = there are not so many. */
+static const struct unit *usual_steps(const struct unit *units, const bool *are_wanted, size_t all, size_t count, double median)
 {
 	const struct unit *best = NULL;
 	double differs = 0, least = 0;
@@ -70,11 +72,11 @@ static const struct unit *usual_steps(const struct unit *units, const bool *are_
 	for (size_t i = 0; i < all; i++) {
 		bool follows = in_a_row && units[i].start_ns == units[i - 1].end_ns;
 		double one = length_of(&units[i]) - median;
-		if (!are_whole[i] || !follows) {
+		if (!are_wanted[i] || !follows) {
 			in_a_row = 0;
 			differs = 0;
 		}
-		if (!are_whole[i])
+		if (!are_wanted[i])
 			continue;
 		differs += one < 0 ? -one : one;
 		if (++in_a_row > count) {
@@ -87,6 +89,15 @@ static const struct unit *usual_steps(const struct unit *units, const bool *are_
 		}
 	}
 	return best;
+}
+
+/* As many as there are of these that follow each other. */
+static void choose_of(struct replay_pass *pass, const struct unit *units, const bool *are_wanted, size_t all, double median)
+{
+	for (size_t wanted = REPLAY_STEPS_MOST; wanted && !pass->first; wanted--) {
+		pass->first = usual_steps(units, are_wanted, all, wanted, median);
+		pass->steps = pass->first ? wanted : 0;
+	}
 }
 
 static void choose_steps(struct replay_pass *pass, const struct analysis_input *input)
@@ -111,12 +122,15 @@ static void choose_steps(struct replay_pass *pass, const struct analysis_input *
 			lengths[count++] = length_of(&from[i]);
 	}
 	double median = base_median(lengths, count);
-	for (size_t wanted = REPLAY_STEPS_MOST; wanted && !pass->first; wanted--) {
-		pass->first = usual_steps(from, are_whole, all, wanted, median);
-		pass->steps = pass->first ? wanted : 0;
-	}
+	bool *are_usual = base_alloc(all + 1, sizeof(*are_usual));
+	for (size_t i = 0; i < all; i++)
+		are_usual[i] = are_whole[i] && length_of(&from[i]) >= median * (1 - USUAL_SHARE) &&
+			       length_of(&from[i]) <= median * (1 + USUAL_SHARE);
+	choose_of(pass, from, are_usual, all, median);
+	choose_of(pass, from, are_whole, all, median);
 	free(lengths);
 	free(are_whole);
+	free(are_usual);
 }
 
 static void set_bounds(struct replay_pass *pass)

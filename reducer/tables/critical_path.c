@@ -57,6 +57,7 @@ static void fill(struct table *table, const struct request *request)
 		for (size_t i = 0; replayed && i < replayed->path_count; i++)
 			put_row(table, &request->run->processes[p], replay, replayed, &replayed->path[i]);
 	}
+	gpu_notes(table, request);
 	table_sort(table, TIME, false);
 }
 

@@ -69,6 +69,7 @@ static void fill(struct table *table, const struct request *request)
 		for (size_t i = 0; replayed && i < replayed->change_count; i++)
 			put_row(table, &request->run->processes[p], replay, replayed, &replayed->changes[i]);
 	}
+	gpu_notes(table, request);
 	table_sort(table, NONE_SAVES, false);
 }
 
