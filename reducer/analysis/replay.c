@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define USUAL_SHARE 0.25 /* of the median: steps that differ by more are looked at only where there are no others */
+#define AHEAD_SHARE 1.01 /* by more of the steps' time the device's is longer where the host runs ahead: it ends a little later always */
 
 /* Where the step thread waited for input. */
 struct input_wait {
@@ -444,7 +445,7 @@ static void solve(struct replay_process *process, struct replay_pass *pass)
 
 	process->usual_ns = replay_length(run, &as_it_was, 1, true);
 	process->model_ns = replay_length(run, &as_it_was, 1, false);
-	process->is_device_end = process->model_ns > process->measured_ns + 1;
+	process->is_device_end = process->model_ns > AHEAD_SHARE * process->measured_ns;
 	process->path_count = replay_path(run, &process->path);
 	if (process->path_count)
 		qsort(process->path, process->path_count, sizeof(*process->path), by_path);

@@ -62,9 +62,9 @@ struct replay_process {
 	uint64_t first_step, last_step, steps, all_steps; /* numbers; how many */
 	uint64_t calls, works, waits, guessed_waits, guessed_orders;
 	double measured_ns; /* of the steps, from mark to mark */
-	double model_ns;    /* the same steps replayed as they were: to the end of what they gave the device, where that is later */
+	double model_ns;    /* the same steps replayed as they were: how long the device took for them, where that is longer */
 	double usual_ns;    /* likewise, with usual delays */
-	bool is_device_end; /* model_ns counts to the end of device work: the host runs ahead */
+	bool is_device_end; /* model_ns is of the device: the host runs ahead */
 	struct replay_step *path; /* most first; sum: model_ns */
 	size_t path_count;
 	struct replay_change *changes;

@@ -126,28 +126,42 @@ static void run_work(struct replay_run *run, uint32_t at, const struct replay_ch
 	run->work_end[at] = *start + work_ns(work, change, factor);
 }
 
-/* When device work ended that was asked for before the steps, or in them; the place of the last. None is asked for behind them. */
-static double device_end(const struct replay_run *run, bool is_before, size_t *last)
+/* The stretch in which devices did what they were asked for in the steps, behind the end of what was asked for before. */
+struct stretch {
+	double from, to;
+	size_t last; /* place of the work that ended last; SIZE_MAX = none was asked for */
+};
+
+static struct stretch device_stretch(const struct replay_run *run)
 {
 	const struct replay_graph *graph = run->graph;
-	double end = is_before ? (double)graph->from_ns : 0;
+	struct stretch stretch = {.last = SIZE_MAX};
+	double first = 0, before = -1;
 
-	*last = SIZE_MAX;
 	for (size_t i = 0; i < graph->work_count; i++) {
-		const struct replay_work *work = &graph->works[i];
-		if (replay_is_within(graph, work) != is_before && run->work_end[i] > end) {
-			end = run->work_end[i];
-			*last = i;
+		if (!replay_is_within(graph, &graph->works[i])) {
+			before = run->work_end[i] > before ? run->work_end[i] : before;
+			continue;
+		}
+		first = stretch.last == SIZE_MAX || run->work_start[i] < first ? run->work_start[i] : first;
+		if (stretch.last == SIZE_MAX || run->work_end[i] > stretch.to) {
+			stretch.to = run->work_end[i];
+			stretch.last = i;
 		}
 	}
-	return end;
+	stretch.from = before > (double)graph->from_ns ? before : first;
+	return stretch;
+}
+
+static double host_length(const struct replay_run *run)
+{
+	return run->call_begin[run->graph->last_mark - 1] - (double)run->graph->from_ns;
 }
 
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual)
 {
 	const struct replay_graph *graph = run->graph;
-	double host, device;
-	size_t last;
+	struct stretch device;
 
 	for (size_t i = 0; i < graph->event_count; i++) {
 		const struct replay_event *event = &graph->events[i];
@@ -158,9 +172,8 @@ double replay_length(struct replay_run *run, const struct replay_change *change,
 		else
 			run_work(run, event->place, change, factor, is_usual);
 	}
-	host = run->call_begin[graph->last_mark - 1] - (double)graph->from_ns;
-	device = device_end(run, false, &last) - device_end(run, true, &last);
-	return host > device ? host : device;
+	device = device_stretch(run);
+	return host_length(run) > device.to - device.from ? host_length(run) : device.to - device.from;
 }
 
 /* On the way back: at the begin or end of a call, of a work; its time. */
@@ -288,17 +301,15 @@ static bool go_back(struct way *way)
 size_t replay_path(const struct replay_run *run, struct replay_step **rows)
 {
 	const struct replay_graph *graph = run->graph;
-	size_t last, none;
-	double before = device_end(run, true, &none), end = device_end(run, false, &last);
-	double host = run->call_begin[graph->last_mark - 1] - (double)graph->from_ns;
+	struct stretch device = device_stretch(run);
 	struct way way = {.run = run, .at = AT_CALL_BEGIN, .place = graph->last_mark - 1, .from = (double)graph->from_ns};
 
 	way.until = run->call_begin[graph->last_mark - 1];
-	if (last != SIZE_MAX && end - before > host) {
+	if (device.to - device.from > host_length(run)) {
 		way.at = AT_WORK_END;
-		way.place = (uint32_t)last;
-		way.until = end;
-		way.from = before;
+		way.place = (uint32_t)device.last;
+		way.until = device.to;
+		way.from = device.from;
 	}
 	while (way.until > way.from && go_back(&way))
 		;
