@@ -5,15 +5,13 @@
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/replay_graph.h"
 #include "reducer/analysis/replay_run.h"
-#include "reducer/analysis/units.h"
+#include "reducer/analysis/replay_steps.h"
 #include "reducer/model/number_map.h"
-#include "reducer/model/windows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_SHARE 0.25 /* of the median: steps that differ by more are looked at only where there are no others */
 #define AHEAD_SHARE 1.01 /* by more of the steps' time the device's is longer where the host runs ahead: it ends a little later always */
 
 /* Where the step thread waited for input. */
@@ -47,93 +45,6 @@ const char *replay_what_name(enum replay_what what)
 	return names[what];
 }
 
-static bool is_whole(const struct analysis_input *input, const struct unit *unit)
-{
-	struct span span = {.kind = SPAN_WHOLE, .what = SPAN_CALL, .on = SPAN_THREAD, .process = input->index,
-			    .start_ns = unit->start_ns, .duration_ns = (uint64_t)(unit->end_ns - unit->start_ns),
-			    .thread = unit->thread};
-
-	return !unit->is_cut && unit->end_ns > unit->start_ns &&
-	       windows_recorded_ns(input->process, unit->start_ns, unit->end_ns) == unit->end_ns - unit->start_ns &&
-	       (!input->options->wants_time || input->options->wants_time(input->options->context, &span));
-}
-
-static double length_of(const struct unit *unit)
-{
-	return (double)(unit->end_ns - unit->start_ns);
-}
-
-/* Of the wanted steps of one thread, `count` that follow each other and differ least from the median; NULL = there are not so many. */
-static const struct unit *usual_steps(const struct unit *units, const bool *are_wanted, size_t all, size_t count, double median)
-{
-	const struct unit *best = NULL;
-	double differs = 0, least = 0;
-	size_t in_a_row = 0;
-
-	for (size_t i = 0; i < all; i++) {
-		bool follows = in_a_row && units[i].start_ns == units[i - 1].end_ns;
-		double one = length_of(&units[i]) - median;
-		if (!are_wanted[i] || !follows) {
-			in_a_row = 0;
-			differs = 0;
-		}
-		if (!are_wanted[i])
-			continue;
-		differs += one < 0 ? -one : one;
-		if (++in_a_row > count) {
-			double left = length_of(&units[i - count]) - median;
-			differs -= left < 0 ? -left : left;
-		}
-		if (in_a_row >= count && (!best || differs < least)) {
-			best = &units[i + 1 - count];
-			least = differs;
-		}
-	}
-	return best;
-}
-
-/* As many as there are of these that follow each other. */
-static void choose_of(struct replay_pass *pass, const struct unit *units, const bool *are_wanted, size_t all, double median)
-{
-	for (size_t wanted = REPLAY_STEPS_MOST; wanted && !pass->first; wanted--) {
-		pass->first = usual_steps(units, are_wanted, all, wanted, median);
-		pass->steps = pass->first ? wanted : 0;
-	}
-}
-
-static void choose_steps(struct replay_pass *pass, const struct analysis_input *input)
-{
-	const struct unit *units = pass->units.items, *from = units;
-	size_t all = 0;
-
-	for (size_t i = 0, begin = 0; i < pass->units.count; i++) {
-		if (units[i].thread != units[begin].thread)
-			begin = i;
-		if (i + 1 - begin > all) {
-			all = i + 1 - begin;
-			from = &units[begin];
-		}
-	}
-	double *lengths = base_alloc(all + 1, sizeof(*lengths));
-	bool *are_whole = base_alloc(all + 1, sizeof(*are_whole));
-	size_t count = 0;
-	for (size_t i = 0; i < all; i++) {
-		are_whole[i] = is_whole(input, &from[i]);
-		if (are_whole[i])
-			lengths[count++] = length_of(&from[i]);
-	}
-	double median = base_median(lengths, count);
-	bool *are_usual = base_alloc(all + 1, sizeof(*are_usual));
-	for (size_t i = 0; i < all; i++)
-		are_usual[i] = are_whole[i] && length_of(&from[i]) >= median * (1 - USUAL_SHARE) &&
-			       length_of(&from[i]) <= median * (1 + USUAL_SHARE);
-	choose_of(pass, from, are_usual, all, median);
-	choose_of(pass, from, are_whole, all, median);
-	free(lengths);
-	free(are_whole);
-	free(are_usual);
-}
-
 static void set_bounds(struct replay_pass *pass)
 {
 	pass->graph.from_ns = pass->first->start_ns;
@@ -151,7 +62,7 @@ static void *begin(const struct analysis_input *input)
 		return replay;
 	replay->pass = base_alloc(1, sizeof(*replay->pass));
 	units_of_steps(&replay->pass->units, input->process);
-	choose_steps(replay->pass, input);
+	replay->pass->steps = replay_choose(&replay->pass->units, input, &replay->pass->first);
 	if (replay->pass->first)
 		set_bounds(replay->pass);
 	replay->pass->parts = (struct parts){.split = SPLIT_OURS,

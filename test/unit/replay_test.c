@@ -24,7 +24,7 @@ static struct analysis_options options;
 static struct analysis_input input;
 static uint64_t flows;
 
-static struct replay *begin(size_t count)
+static void lay(size_t count)
 {
 	flows = 0;
 	gpu = (struct gpu){0};
@@ -35,6 +35,11 @@ static struct replay *begin(size_t count)
 	straight_clock_set(&straight, &process, &gpu);
 	options = (struct analysis_options){0};
 	input = (struct analysis_input){.process = &process, .options = &options};
+}
+
+static struct replay *begin(size_t count)
+{
+	lay(count);
 	return analysis_replay.begin(&input);
 }
 
@@ -226,6 +231,27 @@ static void too_much_is_halved(void **state)
 	analysis_replay.free(replay);
 }
 
+/* The first step takes three times as long as the others. */
+static void steps_of_unusual_length_are_left_out(void **state)
+{
+	struct replay *replay;
+
+	(void)state;
+	lay(STEPS);
+	for (size_t i = 1; i <= STEPS; i++)
+		steps[i].time_ns += (int64_t)2 * STEP_US * US;
+	replay = analysis_replay.begin(&input);
+	for (int64_t at = 0; at < (STEPS + 2) * STEP_US; at += STEP_US) {
+		work(replay, 1, 0, "a", at + 10, at + 20, at + 520);
+		call(replay, 1, GPU_SYNC, "wait", at + 20, at + 530, 0);
+	}
+	const struct replay_process *replayed = finish(replay, REPLAY_FINE);
+	assert_int_equal(replayed->first_step, 1);
+	assert_int_equal(replayed->steps, STEPS - 1);
+	LASTS(replayed->model_ns, 3 * 1000);
+	analysis_replay.free(replay);
+}
+
 static void nothing_to_replay(void **state)
 {
 	struct replay *replay = begin(STEPS);
@@ -246,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_stream_and_a_wait),	       cmocka_unit_test(work_beside_is_hidden),
 		cmocka_unit_test(work_waits_for_another_stream), cmocka_unit_test(another_thread_takes_its_turn),
 		cmocka_unit_test(a_host_that_runs_ahead),      cmocka_unit_test(calls_inside_calls),
+		cmocka_unit_test(steps_of_unusual_length_are_left_out),
 		cmocka_unit_test(too_much_is_halved),	       cmocka_unit_test(nothing_to_replay),
 	};
 
