@@ -118,6 +118,12 @@ static void make_room(struct replay *replay)
 		halve(replay);
 }
 
+/* The innermost op; of programs without ops the innermost range. */
+static const char *place_of(const struct span *span)
+{
+	return span->op && span->op[0] ? span->op : span->range;
+}
+
 static void take_call(struct replay *replay, const struct span_again *told)
 {
 	struct replay_graph *graph = &replay->pass->graph;
@@ -130,7 +136,7 @@ static void take_call(struct replay *replay, const struct span_again *told)
 	graph->calls = base_grow(graph->calls, &graph->call_room, graph->call_count + 1, sizeof(*graph->calls));
 	graph->calls[graph->call_count++] = (struct replay_call){.start_ns = told->start_ns, .end_ns = end, .flow = told->flow,
 								 .name = words_lasting(&replay->words, span->name),
-								 .op = words_lasting(&replay->words, span->op),
+								 .op = words_lasting(&replay->words, place_of(span)),
 								 .thread = span->thread, .kind = span->call};
 }
 
@@ -144,7 +150,7 @@ static void take_work(struct replay *replay, const struct span_again *told)
 	if (!wants_work(graph, &work))
 		return;
 	work.name = words_lasting(&replay->words, span->name);
-	work.op = words_lasting(&replay->words, span->op);
+	work.op = words_lasting(&replay->words, place_of(span));
 	work.is_collective = (part_classes(&replay->pass->parts, span) & CLASS_BIT(PART_COLLECTIVES)) != 0;
 	graph->works = base_grow(graph->works, &graph->work_room, graph->work_count + 1, sizeof(*graph->works));
 	graph->works[graph->work_count++] = work;

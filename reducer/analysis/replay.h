@@ -34,7 +34,7 @@ const char *replay_part_name(enum replay_part part);
 
 struct replay_step {
 	enum replay_part part;
-	uint32_t name, op; /* numbers of replay.words; op: of the call, of the one that started the work; name of REPLAY_HOST: of none */
+	uint32_t name, op; /* numbers of replay.words; op: in which the call was made, in none the range; host code has no name */
 	uint64_t count;
 	double ns;     /* on the way, of all steps */
 	double all_ns; /* of all that is called so, on the way or not */

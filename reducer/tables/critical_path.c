@@ -20,7 +20,7 @@ static const struct table_column columns[] = {
 		  "began late"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "of the work or call; empty = host or delay between works"},
 	[OP] = {"op", "op", TABLE_TEXT, UNIT_NONE, 0,
-		"innermost op of the thread when the call was made that this is, that started it or came next"},
+		"innermost op of the thread (in none: range) when the call was made that this is, that started it or came next"},
 	[COUNT] = {"occurrences", "occurs", TABLE_REAL, UNIT_COUNT, 0, "pieces of the way, a step"},
 	[TIME] = {"step_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "inferred: its part of the step's length, a step"},
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "inferred: of the step's length"},
