@@ -40,7 +40,7 @@ const char *replay_part_name(enum replay_part part)
 const char *replay_what_name(enum replay_what what)
 {
 	static const char *const names[REPLAY_WHATS] = {"device",    "collectives", "device work", "op",
-							"host code", "input waits", "calls",       "waits"};
+							"host code", "host code",   "input waits", "calls", "waits"};
 
 	return names[what];
 }
@@ -353,6 +353,15 @@ static void add_all(struct replay_process *process, const struct replay_graph *g
 	number_map_free(&places);
 }
 
+static void sum_host(struct sums *sums, const struct replay_step *row)
+{
+	if (row->part != REPLAY_HOST && row->part != REPLAY_INPUT)
+		return;
+	add_sum(sums, REPLAY_ALL_HOST, 0, 0, row->ns);
+	if (row->op)
+		add_sum(sums, REPLAY_HOST_OF, 0, row->op, row->ns);
+}
+
 static void solve(struct replay_process *process, struct replay_pass *pass)
 {
 	const struct replay_change as_it_was = {.what = REPLAY_WHATS};
@@ -370,8 +379,7 @@ static void solve(struct replay_process *process, struct replay_pass *pass)
 	sum_works(&sums, graph);
 	sum_calls(&sums, graph);
 	for (size_t i = 0; i < process->path_count; i++) /* the host's code elsewhere is hidden behind other things */
-		if (process->path[i].part == REPLAY_HOST || process->path[i].part == REPLAY_INPUT)
-			add_sum(&sums, REPLAY_ALL_HOST, 0, 0, process->path[i].ns);
+		sum_host(&sums, &process->path[i]);
 	try_changes(process, run, &sums);
 	number_map_free(&sums.places);
 	free(sums.items);

@@ -63,7 +63,8 @@ static void begin_call(struct replay_run *run, uint32_t at, const struct replay_
 	const struct replay_call *call = &graph->calls[at];
 	double *begin = &run->call_begin[at];
 	uint32_t *cause = &run->call_cause[at];
-	double host = change->what == REPLAY_ALL_HOST ? factor : 1;
+	bool is_meant = change->what == REPLAY_ALL_HOST || (change->what == REPLAY_HOST_OF && call->op == change->name);
+	double host = is_meant ? factor : 1;
 	bool is_own = !call->handed && !call->gap_awaits;
 
 	*cause = BY_NOTHING;

@@ -16,8 +16,9 @@ static const struct table_column columns[] = {
 	[WHAT] = {"what", "if", TABLE_TEXT, UNIT_NONE, 0,
 		  "what is changed: a kernel, copy, set or graph by its name; op: the device work of that op (in none: of that range); "
 		  "device: all work of devices (what is left is the host's part); collectives; host code: Python and the framework between "
-		  "two calls, as far as it lies on the critical path; input waits: of the steps' thread; calls: those that do not wait "
-		  "(about what a CUDA graph saves); waits: for devices, as if the host ran ahead"},
+		  "two calls, as far as it lies on the critical path, in all or before calls in that op or range; input waits: of the "
+		  "steps' thread; calls: those that do not wait (about what a CUDA graph saves); waits: for devices, as if the host ran "
+		  "ahead"},
 	[NAME] = {"name", "of", TABLE_TEXT, UNIT_NONE, 0, "kernel, copy, op or range; empty = all"},
 	[TAKES] = {"takes_ns", "takes", TABLE_INTEGER, UNIT_NS, 0, "a step, on all streams and threads, at the same time or not"},
 	[STEP] = {"step_ns", "step", TABLE_INTEGER, UNIT_NS, 1, "how long a step takes as it is"},

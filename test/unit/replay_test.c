@@ -47,7 +47,8 @@ static struct replay *begin(size_t count)
 static void call(struct replay *replay, uint32_t thread, enum gpu_kind kind, const char *name, int64_t from, int64_t to, uint64_t flow)
 {
 	struct span span = {.what = SPAN_CALL, .call = kind, .name = name, .thread = thread, .track = thread, .device = GPU_NONE,
-			    .start_ns = from * US, .duration_ns = (uint64_t)(to - from) * US, .flow = flow};
+			    .start_ns = from * US, .duration_ns = (uint64_t)(to - from) * US, .flow = flow,
+			    .op = flow ? "an op" : NULL};
 
 	analysis_replay.span(replay, &span);
 }
@@ -124,6 +125,8 @@ static void a_stream_and_a_wait(void **state)
 	LASTS(change(replay, REPLAY_ALL_DEVICE, "")->none_ns, 4 * 204);
 	LASTS(change(replay, REPLAY_ALL_HOST, "")->all_ns, 4 * 180);
 	LASTS(change(replay, REPLAY_ALL_HOST, "")->none_ns, 4 * 820);
+	LASTS(change(replay, REPLAY_HOST_OF, "an op")->all_ns, 4 * 10);
+	LASTS(change(replay, REPLAY_HOST_OF, "an op")->none_ns, 4 * 990);
 	LASTS(change(replay, REPLAY_ALL_CALLS, "")->none_ns, 4 * 1000); /* behind the device's work */
 	LASTS(change(replay, REPLAY_ALL_WAITS, "")->none_ns, 801 + 3 * 802); /* what the device takes for it */
 	analysis_replay.free(replay);
