@@ -73,6 +73,12 @@ static bool any_needs_scan(const struct table_kind *const *kinds, size_t count)
 	return false;
 }
 
+/* Whether the pass alone tells if a filter names somebody. */
+static bool names_what_is_recorded(const struct request *request)
+{
+	return request->allocator || request->device || request->stream;
+}
+
 /* What the one pass must know beforehand. */
 static void prepare_scan(struct run_options *run_options, const struct request *request, const struct table_kind *const *kinds,
 			 size_t count)
@@ -150,7 +156,7 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 	prepare_scan(&asked->options, request, kinds, kind_count);
 	if (format->is_without_sums && !options->figure_limits.count)
 		asked->options.without = RUN_SUM_ALL;
-	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
+	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count || names_what_is_recorded(request))
 		asked_scan(asked);
 	request->run = asked->run;
 	refuse_strangers(request, request != &options->request);

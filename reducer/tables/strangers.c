@@ -51,18 +51,22 @@ static void find_window(const struct request *request, struct text *problem)
 static void find_device(const struct request *request, struct text *problem)
 {
 	struct text names = {0};
-	bool fits = false;
 
-	for (size_t i = 0; i < request->run->process_count && request->device; i++) {
+	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct gpu *gpu = request->run->processes[i].gpu;
-		for (size_t k = 0; gpu && k < gpu->device_count; k++) {
-			fits |= gpu_wants_device_number(request, gpu, gpu->devices[k].id);
+		for (size_t k = 0; gpu && k < gpu->device_count && request_wants_process(request, &request->run->processes[i]); k++) {
+			if (gpu_wants_device_number(request, gpu, gpu->devices[k].id)) {
+				text_free(&names);
+				return;
+			}
 			text_format(&names, "%s%u (%s)", names.length ? ", " : "", gpu->devices[k].id, gpu->devices[k].name);
 		}
 	}
-	if (names.length && !fits)
+	if (names.length)
 		text_format(problem, "--device=%s: the run has no GPU of this number or name; it has %s", request->device,
 			    names.bytes);
+	else
+		text_format(problem, "--device=%s: no process chosen has a GPU that was recorded", request->device);
 	text_free(&names);
 }
 
@@ -70,9 +74,9 @@ static void find_stream(const struct request *request, struct text *problem)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < request->run->process_count && request->stream; i++) {
+	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct gpu *gpu = request->run->processes[i].gpu;
-		for (uint32_t k = 0; gpu && k < gpu->queue_count; k++) {
+		for (uint32_t k = 0; gpu && k < gpu->queue_count && request_wants_process(request, &request->run->processes[i]); k++) {
 			any = true;
 			if (gpu_wants_queue(request, gpu, k))
 				return;
@@ -82,6 +86,8 @@ static void find_stream(const struct request *request, struct text *problem)
 		text_format(problem,
 			    "--stream=%s: no GPU chosen has a stream of this number or name; -t device_timeline shows all",
 			    request->stream);
+	else
+		text_format(problem, "--stream=%s: no process chosen has a GPU's stream of which work was recorded", request->stream);
 }
 
 void strangers_find(const struct request *request, bool is_older, struct text *problem)
@@ -103,9 +109,9 @@ void strangers_find(const struct request *request, bool is_older, struct text *p
 		find_allocator(request, problem);
 	if (!problem->length && !is_older)
 		find_window(request, problem);
-	if (!problem->length)
+	if (!problem->length && request->device)
 		find_device(request, problem);
-	if (!problem->length)
+	if (!problem->length && request->stream)
 		find_stream(request, problem);
 }
 
