@@ -3,8 +3,9 @@
  * What the frameworks' allocators held: most of it, when, and by which op, region, type and shape at that moment.
  *
  * Rule: the peak is that of what the allocator itself says it handed out (with what it reserves outside its heap); where it
- * says nothing, of the blocks in the log. Of equal peaks the last one counts. Blocks without a region get one that is
- * inferred from the phase in which they were made, and is marked so.
+ * says nothing, of the blocks in the log. Of equal peaks the last one counts (here and in lifetimes.h; model/tally.h has
+ * the first): so it does in xprof, whose figures these equal. Blocks without a region get one that is inferred from the phase in
+ * which they were made, and is marked so.
  */
 #ifndef REDUCER_ANALYSIS_HOLDINGS_H
 #define REDUCER_ANALYSIS_HOLDINGS_H

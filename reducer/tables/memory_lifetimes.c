@@ -35,7 +35,8 @@ static const struct table_column columns[] = {
 		    "as the framework says: temporary, output, persistent; empty = not said"},
 	[TYPE] = {"data_type", "type", TABLE_TEXT, UNIT_NONE, 2, "of the tensor's elements; empty = not said"},
 	[SHAPE] = {"shape", "shape", TABLE_TEXT, UNIT_NONE, 1, "of the tensor; empty = not said"},
-	[PEAK] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 3, "when its allocator held most: all these were live then"},
+	[PEAK] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 3,
+		  "when its allocator held most, of equal peaks the last: all these were live then"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
