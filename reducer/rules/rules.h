@@ -9,26 +9,11 @@
 #define REDUCER_RULES_RULES_H
 
 #include "reducer/rules/facts.h"
+#include "reducer/tables/rule_limits.h"
 
 /* In the order in which to look; what failed comes before what was slow: https://www.tensorflow.org/guide/gpu_performance_analysis */
 enum rule_area { RULE_FAILURE, RULE_INPUT, RULE_DEVICE, RULE_PRECISION, RULE_MANY, RULE_MACHINE, RULE_AREAS };
 const char *rule_area_name(enum rule_area area);
-
-enum rule_unit { RULE_PERCENT, RULE_COUNT, RULE_TIMES, RULE_BYTES };
-
-/* Thresholds, by what --threshold calls them. */
-enum rule_limit {
-#define RULE(name, area, threshold, unit, help) LIMIT_##name,
-#define LIMIT(rule, name, value, unit, help) LIMIT_##rule##_##name,
-#include "reducer/rules/rules.def"
-#undef RULE
-#undef LIMIT
-	LIMIT_COUNT_ALL
-};
-
-struct rule_limits {
-	double values[LIMIT_COUNT_ALL]; /* INFINITY = off */
-};
 
 enum rule_state {
 	RULE_FIRED,
@@ -86,15 +71,6 @@ void findings_free(struct findings *findings);
 
 /* "table[rows].column = value; ..." appended. */
 void finding_put_evidence(struct text *out, const struct finding *finding);
-
-/* Thresholds: the defaults, their names ("input_bound", "input_bound.high"), and setting one by "NAME=VALUE". */
-extern const struct rule_limits rule_limits_default;
-const char *rule_limit_name(enum rule_limit limit);
-enum rule_unit rule_limit_unit(enum rule_limit limit);
-const char *rule_limit_help(enum rule_limit limit);
-const char *rule_unit_name(enum rule_unit unit);
-/* Dies with the nearest name when there is none such, or with what a value may be. */
-void rule_limits_set(struct rule_limits *limits, const char *option, const char *words);
 
 /* For rules: */
 

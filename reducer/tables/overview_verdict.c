@@ -14,6 +14,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/rule_limits.h"
 #include "reducer/tables/standstill.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
@@ -42,9 +43,7 @@ static const struct table_column columns[] = {
 
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
-#define RARE_FROM 10.0 /* percent: rule rare_work has the same */
 #define COLLECTING_FROM 10.0 /* percent of the time */
-#define LOCK_FROM 10.0       /* the same, waiting for Python's lock */
 #define PAUSES_FROM 0.1 /* likewise of steps that paused */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
@@ -271,13 +270,14 @@ static bool put_rare(struct text *sentence, const struct step_rows *rows, const 
 {
 	struct rare_most rare = rare_find(request, rows);
 	double percent = all ? 100.0 * (double)rare.ns / (double)all : 0;
+	bool is_much = percent >= rule_limits_of(request, LIMIT_rare_work);
 
-	if (percent >= RARE_FROM)
+	if (is_much)
 		text_format(sentence, " %.0f %% of the time goes to what only few steps do (-t rare_work), above all: %.*s%s.", percent,
 			    (int)base_without_address(rare.name.bytes, rare.name.length), rare.name.bytes,
 			    rare_may_wait(rare.name.bytes) ? "; or it waits there for what the others only dispatched" : "");
 	text_free(&rare.name);
-	return percent >= RARE_FROM;
+	return is_much;
 }
 
 /* What may matter more than the parts of the time: few steps, no free processor, memory that grows without end. */
@@ -438,7 +438,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 			native_looks_say(&sentence, request, LINE_FROM);
 	}
 	python_looks_say_collecting(&sentence, request, COLLECTING_FROM);
-	native_looks_say_lock(&sentence, request, LOCK_FROM);
+	native_looks_say_lock(&sentence, request, rule_limits_of(request, LIMIT_python_lock));
 	has_waited = put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all, has_waited);

@@ -57,7 +57,7 @@ struct request {
 	bool is_with_idle;      /* --idle=in */
 	struct analysis_options analysis; /* --split, --step-time */
 	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
-	const struct rule_limits *limits; /* --threshold; NULL = the defaults. reducer/rules/rules.h */
+	const struct rule_limits *limits; /* --threshold; NULL = the defaults. rule_limits.h */
 	const struct request *base; /* --against: the same of an older run; NULL = none */
 	const struct compared *compared; /* figures of both sides; NULL = nobody asked. reducer/comparison/verdict.h */
 	const struct figure_limits *figure_limits; /* --limit; NULL = none. reducer/comparison/limits.h */

@@ -7,6 +7,7 @@
 #include "reducer/tables/memory_out.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/rule_limits.h"
 #include "reducer/tables/step_cover.h"
 #include "reducer/tables/steps_ahead.h"
 
@@ -21,9 +22,6 @@
 #define LONG_PART 0.5	 /* of its time one thing */
 #define COPY_TO_HOST 2	 /* device_copy.kind */
 #define OUTSIDE_MOST 0.25 /* of the time of the steps: what their readings may hold beside it unsaid */
-#define LOST_FROM 0.15   /* of what a device could do at its highest clock; the rules have the same */
-#define SHARED_FROM 0.5  /* of the time */
-#define STOLEN_FROM 0.1  /* of the time on processors */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
 uint64_t verdict_time_without_devices(const struct step_rows *rows)
@@ -71,15 +69,15 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 }
 
 /* who: " of process 12" where several processes take steps, each of which may have a device 0; else "". */
-static void say_device(struct text *sentence, const struct machine_device *device, const char *who)
+static void say_device(struct text *sentence, const struct machine_device *device, const struct request *request, const char *who)
 {
-	if (device->lost >= LOST_FROM) {
+	if (100 * device->lost >= rule_limits_of(request, LIMIT_clocks_lowered)) {
 		text_format(sentence, " Device %" PRIu32 "%s ran at %.0f of at most %.0f MHz in %.0f %% of the time: ", device->device,
 			    who, device->clock, device->clock_most, 100 * device->lowered);
 		machine_put_reasons(sentence, device->reasons);
 		text_string(sentence, " (-t device_usage).");
 	}
-	if (device->shared >= SHARED_FROM)
+	if (100 * device->shared >= rule_limits_of(request, LIMIT_device_shared))
 		text_format(sentence,
 			    " For %.0f %% of the time device %" PRIu32 "%s was used by more processes than this run is known to have there "
 			    "(-t device_usage).",
@@ -109,13 +107,13 @@ void verdict_say_machine(struct text *sentence, const struct step_rows *rows, co
 	lost.shared = shared.lost = 0;
 	if (rows->processes > 1)
 		text_format(&who, " of process %s", request->run->processes[loser].called);
-	say_device(sentence, &lost, who.length ? who.bytes : "");
+	say_device(sentence, &lost, request, who.length ? who.bytes : "");
 	text_clear(&who);
 	if (rows->processes > 1)
 		text_format(&who, " of process %s", request->run->processes[sharer].called);
-	say_device(sentence, &shared, who.length ? who.bytes : "");
+	say_device(sentence, &shared, request, who.length ? who.bytes : "");
 	text_free(&who);
-	if (stolen >= STOLEN_FROM)
+	if (100 * stolen >= rule_limits_of(request, LIMIT_stolen_processors))
 		text_format(sentence, " Of the time that this virtual machine wanted processors it did not get them for %.0f %% (steal).",
 			    100 * stolen);
 }
