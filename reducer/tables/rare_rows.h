@@ -25,7 +25,7 @@ bool rare_is_own(const struct request *request, const struct step_rows *rows, co
  */
 bool rare_may_wait(const char *name);
 
-/* Whether what is called so is compiling: told by frames, or by what a function of a compiler calls. */
+/* Whether what is called so is compiling: told by frames, or under a name of a framework's (part_is_compiling) or its compiler's. */
 bool rare_is_compiling(const char *name);
 
 #endif

@@ -256,7 +256,7 @@ static bool names_compiling(const struct rare *rare, const struct name *name)
 {
 	const struct part *part = &rare->parts[name->first];
 
-	return part->row->what == SPAN_TRACE || part->row->what == SPAN_COMPILE || strstr(part->name, "compile") != NULL;
+	return part->row->what == SPAN_TRACE || part->row->what == SPAN_COMPILE || rare_is_compiling(part->name);
 }
 
 /* Whether a long step compiled for longer than its rare name took. What is traced op by op lies in itself and counts more than once. */
@@ -472,12 +472,16 @@ bool rare_may_wait(const char *name)
 	for (size_t i = 0; i < sizeof(fetches) / sizeof(fetches[0]); i++)
 		if (strcmp(name, fetches[i]) == 0)
 			return true;
-	return strncmp(name, "XLA call: ", 10) == 0 && strstr(name, "compile") == NULL; /* model/places.h */
+	return strncmp(name, "XLA call: ", 10) == 0 && !rare_is_compiling(name); /* model/places.h */
 }
 
 bool rare_is_compiling(const char *name)
 {
-	return strstr(name, "compil") != NULL; /* COMPILING, backend_compile_and_load */
+	static const char timed[] = " (dynamo_timed)"; /* PyTorch's compiler announces its parts so, not all of which compile */
+	size_t length = strlen(name), tail = sizeof(timed) - 1;
+
+	return strcmp(name, COMPILING) == 0 || part_is_compiling(name) ||
+	       (length > tail && strcmp(name + length - tail, timed) == 0 && strstr(name, "compil") != NULL);
 }
 
 struct rare_most rare_find(const struct request *request, const struct step_rows *rows)

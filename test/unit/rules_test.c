@@ -317,7 +317,9 @@ static void test_compiling_is_told_once(void **state)
 		enum fact_id versions;
 		const char *top, *remedy;
 	} kinds[] = {{FACT_traced_versions, "compiling", "input_signature"},
-		     {FACT_compiled_versions, "XLA call: f (t.py, line 2) in backend_compile_and_load +0x3", "recompiles"}};
+		     {FACT_compiled_versions, "XLA call: f (t.py, line 2) in backend_compile_and_load +0x3", "recompiles"},
+		     {FACT_compiled_versions, "_compile.compile_inner (dynamo_timed)", "recompiles"},
+		     {FACT_compiled_versions, "OutputGraph.call_user_compiler (dynamo_timed)", "recompiles"}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

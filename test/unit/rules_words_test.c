@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests of what rules say where more is known: launches and copies, pinned memory, graphs, who had the processors.
+ * Unit tests of what rules say where more is known: launches and copies, pinned memory, graphs, who had the processors; what compiles.
  *
  * Rule: each expectation stands in the test; facts are those of rules_made.h.
  */
@@ -126,6 +126,26 @@ static void test_a_limit_is_no_busy_machine(void **state)
 	}
 }
 
+/* A part of the program's own whose name has "compile" in it excused rare_work where something else compiled, too. */
+static void test_no_compiler_of_that_name(void **state)
+{
+	static const char *const tops[] = {"compile_results", "XLA call: f (compiled.py, line 2) in f +0x3", "recompile (my_timed)"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		struct rule_facts facts;
+		struct findings *findings;
+		healthy(&facts);
+		facts_set(&facts, FACT_split_compilation, 0.2 * SECOND);
+		facts_set(&facts, FACT_rare_ns, 0.5 * SECOND);
+		facts_set(&facts, FACT_rare_top, 0.5 * SECOND);
+		strcpy(facts.facts[FACT_rare_top].label, tops[i]);
+		findings = findings_from(&facts, NULL);
+		assert_int_equal(finding_of(findings, "rare_work")->state, RULE_FIRED);
+		findings_free(findings);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_small_reads_are_no_matter_of_pinning),
 		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
 		cmocka_unit_test(test_a_limit_is_no_busy_machine),
+		cmocka_unit_test(test_no_compiler_of_that_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
