@@ -89,13 +89,28 @@ static int is_bad_time(const struct json *json, unsigned key, enum json_word wor
 	return (word != JSON_STRING && word != JSON_NUMBER) || !json_is_number(json);
 }
 
-/* A text of the event; of two of a name the first. */
+/* Gives the room of a text back, which each has once. */
+static void drop_text(struct kineto *kineto, struct kineto_event *event, unsigned key)
+{
+	size_t from = event->values[key].text, end = kineto->texts_used;
+
+	for (unsigned i = 0; i < KINETO_KEYS; i++)
+		if (keys[i].is_text && kineto_has(event, i) && event->values[i].text > from && event->values[i].text < end)
+			end = event->values[i].text;
+	memmove(kineto->texts + from, kineto->texts + end, kineto->texts_used - end);
+	kineto->texts_used -= end - from;
+	for (unsigned i = 0; i < KINETO_KEYS; i++)
+		if (keys[i].is_text && kineto_has(event, i) && event->values[i].text > from)
+			event->values[i].text -= end - from;
+}
+
+/* A text of the event. Of two of a name the last, as of numbers, and as readers of JSON have it. */
 static void take_text(struct kineto *kineto, struct kineto_event *event, unsigned key)
 {
 	const struct json *json = &kineto->json;
 
 	if (kineto_has(event, key))
-		return;
+		drop_text(kineto, event, key);
 	event->has |= UINT64_C(1) << key;
 	event->values[key].text = kineto->texts_used;
 	memcpy(kineto->texts + kineto->texts_used, json->word, json->length);
