@@ -185,11 +185,21 @@ static int read_call(const char *text, uint16_t *call, struct tfp_native_registe
 	return 1;
 }
 
+/*
+ * The system call that the thread waits in. Behind a stop the kernel goes on with a wait that has a limit by restart_syscall, from the same
+ * place: then the call is the one that was seen there before. Where none was it stays restart_syscall.
+ */
+static uint16_t waits_in(const struct followed *of, uint32_t stack, uint16_t call)
+{
+	return call == SYS_restart_syscall && stack && stack == of->stack ? of->call : call;
+}
+
 /* Where it waits, if it does. It has not moved meanwhile: its clock stands at `cpu`. */
 static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of, uint64_t cpu)
 {
 	struct tfp_native_registers registers;
 	uint32_t epoch = epoch_now(watch);
+	uint16_t call;
 	long got = of->file < 0 ? -1 : tfp_kept_read(&files[of->file], watch->text, sizeof watch->text - 1);
 
 	if (got <= 0) /* nobody says: one that has run is sampled as soon as it goes on; asked for later, that were further away */
@@ -197,11 +207,12 @@ static enum doing find_wait(struct tfp_native_watch *watch, struct followed *of,
 	watch->text[got] = 0;
 	if (tfp_begins_with(watch->text, "running"))
 		return RUNNING;
-	if (!read_call(watch->text, &of->call, &registers))
+	if (!read_call(watch->text, &call, &registers))
 		return UNKNOWN;
 	uint32_t stack = walk(watch, epoch, &registers, NULL);
 	if (tfp_clock_thread_ns(of->tid) != cpu)
 		return UNKNOWN;
+	of->call = waits_in(of, stack, call);
 	of->stack = stack;
 	return WAITING;
 }
