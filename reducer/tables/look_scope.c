@@ -108,9 +108,10 @@ static bool has_whole_steps(const struct request *request)
 static bool *judged_of(const struct step_rows *rows, const struct process *process, size_t number)
 {
 	bool *is_judged = base_alloc(process->step_count + 1, sizeof(*is_judged));
+	size_t end;
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == number && rows->items[i]->unit.step != SIZE_MAX)
+	for (size_t i = step_rows_of(rows, number, &end); i < end; i++)
+		if (rows->items[i]->unit.step != SIZE_MAX)
 			is_judged[rows->items[i]->unit.step] = step_rows_judges(rows, i);
 	return is_judged;
 }
