@@ -27,6 +27,28 @@
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
 				SIGTSTP, SIGXCPU, SIGPWR,  SIGWINCH, SIGURG,  SIGIO};
 
+/*
+ * What a write of ours raises: our line on a pipe that nobody reads any more, or from the background of a terminal that
+ * stops who writes (stty tostop); a log that ends at RLIMIT_FSIZE. All are errors of that write, and the program has its
+ * own of them: it starts with what we inherited.
+ */
+static const int of_writing[] = {SIGPIPE, SIGTTOU, SIGXFSZ};
+
+enum { OF_WRITING = sizeof of_writing / sizeof of_writing[0] };
+
+static struct sigaction inherited[OF_WRITING]; /* written by child_ignore_writes() alone */
+
+void child_ignore_writes(void)
+{
+	struct sigaction ignored;
+	size_t i;
+
+	memset(&ignored, 0, sizeof ignored);
+	ignored.sa_handler = SIG_IGN;
+	for (i = 0; i < OF_WRITING; i++)
+		sigaction(of_writing[i], &ignored, &inherited[i]);
+}
+
 static void watch(sigset_t *old)
 {
 	sigset_t set;
@@ -44,9 +66,12 @@ static void watch(sigset_t *old)
 /* In the child: returns only to _exit, after telling the parent why through `report`. */
 static _Noreturn void become(char **argv, int report, const sigset_t *mask, const struct sigaction *child_action)
 {
+	size_t i;
 	int why;
 
 	sigaction(SIGCHLD, child_action, NULL);
+	for (i = 0; i < OF_WRITING; i++)
+		sigaction(of_writing[i], &inherited[i], NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	why = errno;

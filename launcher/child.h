@@ -15,9 +15,12 @@ struct child_end {
 	int wait_status; /* as waitpid gives it */
 };
 
+/* Before the first line of ours: from here on what we write may fail, and kills or stops nobody. */
+void child_ignore_writes(void);
+
 /*
  * Forks, executes argv (looked up in PATH, in this process's environment), passes signals on, waits. Dies aloud only if
- * there is no process to be had. Call it from a process with one thread.
+ * there is no process to be had. Call it behind child_ignore_writes(), from a process with one thread.
  */
 struct child_end child_run(char **argv);
 

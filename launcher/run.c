@@ -195,6 +195,7 @@ static int run_main(int argc, char **argv)
 
 	if (!run)
 		say_die("out of memory");
+	child_ignore_writes();
 	prepare(run, argc, argv);
 	if (run->wants_help) {
 		manual_command(manual_style("text"), &command_run);
