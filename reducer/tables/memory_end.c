@@ -260,8 +260,8 @@ static bool note_somebody(struct table *table, const struct process *process)
 	if (is_killed_by_somebody(process)) {
 		table_note(table, NOTE_INFERRED,
 			   "Process %s was killed by SIGKILL, and not by the kernel for want of memory: its counter for the control group "
-			   "did not move. Somebody sent the signal: kill -9, or what watches over jobs (a scheduler's or a container's "
-			   "limit, systemd-oomd, earlyoom).",
+			   "did not move. It came from kill -9, from a limit of processor time (ulimit -t), or from what watches over jobs "
+			   "(a scheduler's or a container's limit, systemd-oomd, earlyoom).",
 			   process->called);
 		return true;
 	}
@@ -270,8 +270,8 @@ static bool note_somebody(struct table *table, const struct process *process)
 		return false;
 	table_note(table, NOTE_INFERRED,
 		   "Process %s was killed by SIGKILL, hardly by the kernel, which killed %llu of the machine's processes for want of "
-		   "memory meanwhile: %.0f ms before the end %.3g of %.3g GiB could still be had. Somebody sent the signal, it seems: "
-		   "kill -9, or what watches over jobs.",
+		   "memory meanwhile: %.0f ms before the end %.3g of %.3g GiB could still be had. It came from kill -9, it seems, from "
+		   "a limit of processor time (ulimit -t), or from what watches over jobs.",
 		   process->called, (unsigned long long)process->told.machine_memory_kills, (double)room.before_ns / NS_PER_MS,
 		   (double)room.bytes / MIB / 1024, (double)room.of_bytes / MIB / 1024);
 	return true;

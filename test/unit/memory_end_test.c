@@ -109,8 +109,8 @@ static void a_kill_on_a_machine_with_room_is_somebody_elses(void **state)
 	is_silent();
 	is_said_of_others(NOTE_INFERRED,
 			  "Process 10 was killed by SIGKILL, hardly by the kernel, which killed 2 of the machine's processes for want "
-			  "of memory meanwhile: 250 ms before the end 7.81 of 24 GiB could still be had. Somebody sent the signal, it "
-			  "seems: kill -9, or what watches over jobs.");
+			  "of memory meanwhile: 250 ms before the end 7.81 of 24 GiB could still be had. It came from kill -9, it seems, "
+			  "from a limit of processor time (ulimit -t), or from what watches over jobs.");
 	reading.value = 6000 * MIB; /* below a quarter */
 	is_said(NOTE_INFERRED, "Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 2 of the machine's "
 			       "processes for want of memory.");
@@ -231,6 +231,7 @@ static void a_kill_by_somebody_is_told_as_such(void **state)
 	assert_int_equal(table->note_count, 1);
 	assert_int_equal(table->notes[0].kind, NOTE_INFERRED);
 	assert_non_null(strstr(table->notes[0].text, "Process 10 was killed by SIGKILL, and not by the kernel for want of memory"));
+	assert_non_null(strstr(table->notes[0].text, "a limit of processor time (ulimit -t)")); /* the kernel's own SIGKILL, too */
 	table_free(table);
 	for (int i = 0; i < 4; i++) {
 		process.told = (struct tfp_end_payload){.realtime_ns = 1, .wait_status = 9};
