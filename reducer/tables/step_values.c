@@ -170,6 +170,13 @@ static bool is_dead(const struct step_rows *rows, size_t i)
 	return rows->is_dead && rows->is_dead[i];
 }
 
+/* The first known of steps that were found while the program ran is none of the program's first: the rounds before it are not in the log. */
+static bool has_others_before(const struct request *request, const struct step_row *row)
+{
+	return row->kind == UNIT_STEP && row->unit.step != SIZE_MAX &&
+	       request->run->processes[row->process].steps[row->unit.step].source == SOURCE_repeats;
+}
+
 static void find_judged(struct step_rows *rows, const struct request *request)
 {
 	bool is_asked_for = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
@@ -180,7 +187,7 @@ static void find_judged(struct step_rows *rows, const struct request *request)
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];
 		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, row->process);
-		rows->is_first[i] = row == &steps->rows[0] && steps->count > STEPS_FEW;
+		rows->is_first[i] = row == &steps->rows[0] && steps->count > STEPS_FEW && !has_others_before(request, row);
 		if (began_dead(request, row)) {
 			rows->is_dead = rows->is_dead ? rows->is_dead : base_alloc(rows->count, sizeof(*rows->is_dead));
 			rows->is_dead[i] = true;
