@@ -419,7 +419,7 @@ void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, 
 {
 	uint64_t length = when->end_ns - when->begin_ns;
 	/* At one time: ends first, the one that began last foremost; then halves; then begins, the longest foremost. */
-	uint64_t rank = when->is_end ? ~when->begin_ns >> 1 : when->is_half ? END_BIT : END_BIT | ~length >> 1;
+	uint64_t rank = when->is_end ? ~when->begin_ns & ~END_BIT : when->is_half ? END_BIT : END_BIT | ~length;
 	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, rank, when->is_end ? ~sink->put : sink->put};
 
 	sink->begun[when->begin_ns >> TIME_PART_BITS < TIME_PARTS ? when->begin_ns >> TIME_PART_BITS : TIME_PARTS - 1]++;
@@ -446,7 +446,7 @@ static void look_for_crossed(struct sink *sink, const uint64_t *key, const uint8
 
 	if (records[0] == TFP_TAG_range_push && bytes == sizeof(push)) {
 		memcpy(&push, records, sizeof(push));
-		crossed_push(&sink->crossed, (uint32_t)key[0], push.source, key[1] >> 1);
+		crossed_push(&sink->crossed, (uint32_t)key[0], push.source, key[1]);
 	} else if (records[0] == TFP_TAG_range_pop && bytes == sizeof(pop)) {
 		memcpy(&pop, records, sizeof(pop));
 		crossed_pop(&sink->crossed, (uint32_t)key[0], pop.source, is_half ? CROSSED_HALF : ~key[2] & ~END_BIT);
