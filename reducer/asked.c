@@ -2,9 +2,11 @@
 /* Opening runs. See asked.h. */
 #include "reducer/asked.h"
 
+#include "reducer/base/base.h"
 #include "reducer/progress.h"
 #include "reducer/tables/strangers.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -48,20 +50,32 @@ bool asked_try(struct asked *asked, const char *const *paths, size_t count)
 	return asked->run != NULL;
 }
 
+/* The file, the place in it but its start, what is wrong there, what to do. */
+static void put_diag(struct text *said, const struct diag *diag)
+{
+	text_clear(said);
+	text_string(said, diag->file);
+	if (diag->offset && diag->offset != DIAG_NO_OFFSET)
+		text_format(said, " at byte %" PRIu64, diag->offset);
+	text_format(said, ": %s%s%s", diag->reason, diag->remedy[0] ? "; " : "", diag->remedy);
+}
+
 void asked_open(struct asked *asked, const char *const *paths, size_t count)
 {
 	const struct diag_list *diags = &asked->diags;
+	struct text said = {0};
 	size_t i = 0;
 
 	if (asked_try(asked, paths, count))
 		return;
 	while (i + 1 < diags->count && i < 9) {
-		base_note("%s: %s", diags->items[i].file, diags->items[i].reason);
-		i++;
+		put_diag(&said, &diags->items[i++]);
+		base_note("%s", said.bytes);
 	}
-	if (i < diags->count)
-		base_die("%s: %s%s%s", diags->items[i].file, diags->items[i].reason, diags->items[i].remedy[0] ? "; " : "",
-			 diags->items[i].remedy);
+	if (i < diags->count) {
+		put_diag(&said, &diags->items[i]);
+		base_die("%s", said.bytes);
+	}
 	base_die("no logs (*.tfp) in %s", paths[0]);
 }
 

@@ -44,8 +44,10 @@ void crossed_pop(struct crossed *crossed, uint32_t thread, uint8_t source, uint6
 		innermost = innermost == SIZE_MAX ? at : innermost;
 		found = begin == CROSSED_HALF || open->begin == begin ? at : SIZE_MAX;
 	}
-	if (innermost == SIZE_MAX)
+	if (innermost == SIZE_MAX) {
+		crossed->ends += looks < LOOKS_MOST;
 		return;
+	}
 	crossed->found += found != innermost;
 	found = found == SIZE_MAX ? innermost : found;
 	memmove(crossed->open + found, crossed->open + found + 1, (crossed->count - found - 1) * sizeof(*crossed->open));

@@ -20,7 +20,7 @@ struct crossed {
 	size_t count, room;
 	size_t deeper; /* open, and not kept */
 	uint32_t thread;
-	uint64_t found;
+	uint64_t found, ends; /* ends: of what did not begin in the file */
 };
 #define CROSSED_HALF UINT64_MAX
 

@@ -10,7 +10,8 @@
 struct import_about {
 	char host[64]; /* "" = not said */
 	char command[16];
-	uint32_t pid; /* 0 = not said */
+	uint32_t pid;	 /* 0 = not said */
+	uint64_t unread; /* events of kinds that are not read */
 };
 
 /* Reads all of `source` into `sink`. Returns 0, -1 where there is nothing in it. */

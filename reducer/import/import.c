@@ -254,7 +254,10 @@ int import_file(const char *path, enum import_kind kind, struct diag_list *diags
 		return -1;
 	}
 	result = read_file(&source, format, &sink, &about);
-	if (result != 0)
+	if (result != 0 && about.unread)
+		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "record what begins and ends on a thread (\"ph\": X, or B and E)",
+			 "the file holds events of kinds alone that are not read from such a file");
+	else if (result != 0)
 		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "record again; a run of some steps is enough",
 			 "the file holds no events");
 	say_what_it_is(sink, path, formats[format].name, &about);

@@ -119,7 +119,7 @@ static int32_t take_hex(struct json *json)
 	return code;
 }
 
-/* Behind \u. A lone surrogate becomes U+FFFD. */
+/* Behind \u. A lone surrogate becomes U+FFFD, and so does a zero byte, behind which no name of ours goes on. */
 static int take_code(struct json *json)
 {
 	int32_t code = take_hex(json), low;
@@ -133,7 +133,7 @@ static int take_code(struct json *json)
 	}
 	if (code < 0)
 		return -1;
-	put_utf8(json, code >= 0xd800 && code < 0xe000 ? 0xfffd : (uint32_t)code);
+	put_utf8(json, code == 0 || (code >= 0xd800 && code < 0xe000) ? 0xfffd : (uint32_t)code);
 	return 0;
 }
 
@@ -347,6 +347,17 @@ static inline enum json_word take_value(struct json *json, int byte)
 	return JSON_NUMBER;
 }
 
+/* A list that is the whole file may stay open: of Chrome's format, so that who dies while writing it leaves a trace. */
+static enum json_word end_file(struct json *json)
+{
+	if (json->depth != 1 || json->stack[0] != '[')
+		return bad(json, "");
+	json->is_open = 1;
+	json->depth = 0;
+	json->is_after = 1;
+	return JSON_ARRAY_END;
+}
+
 enum json_word json_next(struct json *json)
 {
 	int byte, is_object;
@@ -354,17 +365,17 @@ enum json_word json_next(struct json *json)
 	if (json->is_bad || (!json->depth && json->is_after))
 		return JSON_END;
 	byte = skip_space(json);
-	if (byte < 0)
-		return bad(json, "");
 	is_object = json->depth && json->stack[json->depth - 1] == '{';
 	if (json->is_after && byte == ',') {
 		step(json);
 		byte = skip_space(json);
 		json->is_after = 0;
 		json->wants_value = !is_object;
-	} else if (json->is_after && byte != '}' && byte != ']') {
+	} else if (json->is_after && byte >= 0 && byte != '}' && byte != ']') {
 		return bad(json, "no comma follows the value");
 	}
+	if (byte < 0)
+		return end_file(json);
 	if (byte == '}' || byte == ']') /* also behind a comma: some writers end a list with one */
 		return close_level(json, byte);
 	if (is_object && !json->wants_value)

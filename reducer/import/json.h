@@ -44,7 +44,7 @@ struct json {
 	unsigned depth;
 	uint8_t stack[JSON_DEPTH];     /* '{' or '[' */
 	uint8_t wants_value, is_after; /* behind a key or at a start; behind a value */
-	uint8_t is_bad;
+	uint8_t is_bad, is_open; /* is_open: the list that is the file was not closed */
 };
 
 void json_begin(struct json *json, struct source *source);

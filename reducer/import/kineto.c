@@ -370,13 +370,36 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 	else if (word == JSON_ARRAY)
 		take_events(kineto);
 	json_end(&kineto->json);
+	if (kineto->json.is_open)
+		diag_add(source->diags, DIAG_NOTE, source->path, DIAG_NO_OFFSET, "",
+			 "its list of events is not closed, as Chrome's format allows: if it was cut, what followed is missing");
 	kineto_notes(kineto);
 	source_out_of_time(source, kineto->out_of_time);
 	if (!about->command[0] && (kineto->op_count || kineto->is_for_viewer)) /* Kineto is PyTorch's; others write Chrome's format, too */
 		snprintf(about->command, sizeof(about->command), "python");
 	result = kineto->event_count ? 0 : -1;
+	for (size_t i = 0; i < sizeof(kineto->phases) / sizeof(kineto->phases[0]); i++)
+		about->unread += i == 'M' ? 0 : kineto->phases[i];
 	free_all(kineto);
 	return result;
+}
+
+#define LOOKED_MOST (4u << 20) /* bytes in front of what tells a trace: Chrome's "stackFrames", a sorted "otherData" */
+
+/* Does an object at that depth have the key, as far as is looked? */
+static int has_key(struct source *source, unsigned depth, const char *key)
+{
+	struct json json;
+	enum json_word word = JSON_NULL;
+	int found = 0;
+
+	json_begin(&json, source);
+	while (!found && word != JSON_END && json.from + json.used < LOOKED_MOST) {
+		word = json_next(&json);
+		found = word == JSON_KEY && json.depth == depth && json_is(&json, key, strlen(key));
+	}
+	json_free(&json);
+	return found;
 }
 
 int import_is_kineto(struct source *source)
@@ -389,7 +412,7 @@ int import_is_kineto(struct source *source)
 	if (at == got)
 		return 0;
 	if (head[at] == '[')
-		return memmem(head, got, "\"ph\"", 4) != NULL;
+		return memmem(head, got, "\"ph\"", 4) != NULL || has_key(source, 2, "ph");
 	return head[at] == '{' && (memmem(head, got, "\"traceEvents\"", 13) || memmem(head, got, "\"schemaVersion\"", 15) ||
-				   memmem(head, got, "\"deviceProperties\"", 18));
+				   memmem(head, got, "\"deviceProperties\"", 18) || has_key(source, 1, "traceEvents"));
 }

@@ -457,6 +457,11 @@ static void say_crossed(struct sink *sink)
 {
 	char text[256];
 
+	if (sink->crossed.ends) {
+		snprintf(text, sizeof(text), "Ends of ranges that did not begin in the file were left out: %" PRIu64 ".",
+			 sink->crossed.ends);
+		sink_pair(sink, TFP_TAG_note, "import", text);
+	}
 	if (!sink->crossed.found)
 		return;
 	snprintf(text, sizeof(text),

@@ -145,6 +145,9 @@ static int refuse_other(struct log *log, const uint8_t *bytes, size_t got)
 	if (memmem(bytes, got, "\xef\xbf\xbd", 3) != NULL && bytes[0] != '{' && bytes[0] != '[')
 		return refuse(log, 0, "fetch the file again, byte for byte",
 			      "bytes of this file were replaced (U+FFFD), as happens to what is no text and is written as text");
+	if (bytes[0] == '{' || bytes[0] == '[')
+		return refuse(log, 0, "name what torch.profiler's export_chrome_trace wrote, or a trace in Chrome's format",
+			      "this is JSON, but no trace that tfprof reads: it has no \"traceEvents\", and is no list of events");
 	return refuse(log, 0, "name files that end in .tfp, .xplane.pb or .json, or their directory",
 		      "this is not a tfprof log, nor a trace that tfprof reads");
 }

@@ -248,7 +248,7 @@ static void test_what_people_name_instead_of_a_log_is_called_by_its_name(void **
 		{"<!DOCTYPE html>", "this is a web page"},
 		{"\x0a\xef\xbf\xbd\x06\x08",
 		 "bytes of this file were replaced (U+FFFD), as happens to what is no text and is written as text"},
-		{"{\"a\": \"\xef\xbf\xbd\"}", "this is not a tfprof log, nor a trace that tfprof reads"},
+		{"{\"\xef\xbf\xbd\"", "this is JSON, but no trace that tfprof reads: it has no \"traceEvents\", and is no list of events"},
 	};
 	struct maker maker;
 
