@@ -473,3 +473,19 @@ int64_t json_integer(const struct json *json, unsigned digits)
 		return value == INT64_MAX ? INT64_MIN : -value;
 	return value;
 }
+
+int64_t json_rest(const struct json *json, unsigned digits)
+{
+	const char *dot = memchr(json->word, '.', json->length);
+	size_t length = dot ? (size_t)(json->word + json->length - dot) : 0;
+	int64_t unit = 1000000, value;
+
+	if (!dot || (length <= digits + 1 && !memchr(dot, 'e', length) && !memchr(dot, 'E', length)))
+		return 0;
+	for (unsigned more = 6; more; more -= 3, unit /= 1000) {
+		value = json_integer(json, digits + more);
+		if (value != INT64_MAX && value != INT64_MIN)
+			return value % unit * (1000000 / unit);
+	}
+	return 0;
+}

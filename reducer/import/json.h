@@ -74,4 +74,7 @@ int json_is_number(const struct json *json);
 /* A number as an integer, times 10^`digits` (decimals beyond are cut); saturates. Also of a string that holds one. */
 int64_t json_integer(const struct json *json, unsigned digits);
 
+/* What json_integer cuts off behind those digits, in millionths of the last one, of the number's sign; less exact of large numbers. */
+int64_t json_rest(const struct json *json, unsigned digits);
+
 #endif

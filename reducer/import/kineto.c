@@ -124,6 +124,14 @@ static void set_number(struct kineto_event *event, unsigned key, int64_t number)
 	event->values[key].number = number;
 }
 
+static void take_rest(const struct json *json, struct kineto_event *event, unsigned key)
+{
+	if (key == KINETO_TS)
+		event->begin_rest = json_rest(json, digits_of[key]);
+	else if (key == KINETO_DUR)
+		event->duration_rest = json_rest(json, digits_of[key]);
+}
+
 static void take_value(struct kineto *kineto, struct kineto_event *event, unsigned key, enum json_word word)
 {
 	struct json *json = &kineto->json;
@@ -141,6 +149,7 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 		take_text(kineto, event, key);
 	} else {
 		set_number(event, key, json_integer(json, digits_of[key]));
+		take_rest(json, event, key);
 	}
 }
 
@@ -173,6 +182,7 @@ static void take_members(struct kineto *kineto, struct kineto_event *event, int 
 static void begin_event(struct kineto *kineto, struct kineto_event *event)
 {
 	event->has = 0;
+	event->begin_rest = event->duration_rest = 0;
 	memset(event->grid, 0, sizeof(event->grid));
 	memset(event->block, 0, sizeof(event->block));
 	kineto->texts_used = 0;
@@ -180,13 +190,25 @@ static void begin_event(struct kineto *kineto, struct kineto_event *event)
 		text_clear(&kineto->inputs[i]);
 }
 
-/* ts is in microseconds with decimals; relative to baseTimeNanoseconds where the file says that. */
+/* Millionths of ns to whole ones. */
+static int64_t rounded(int64_t rest)
+{
+	return (rest + 2500000) / 1000000 - 2; /* never of a number below 0, which C would round up */
+}
+
+/*
+ * ts is in microseconds with decimals; relative to baseTimeNanoseconds where the file says that. Begin and end are rounded, not begin and
+ * duration: of two that end together the sums would else end apart, and one overlap the other.
+ */
 static int set_times(struct kineto *kineto, struct kineto_event *event)
 {
-	int64_t begin = kineto_number(event, KINETO_TS), duration = kineto_number(event, KINETO_DUR);
+	int64_t begin = kineto_number(event, KINETO_TS), duration = kineto_number(event, KINETO_DUR), up = rounded(event->begin_rest);
 
 	if (!kineto_has(event, KINETO_TS) || begin < -EPOCH_LEAST_NS)
 		return -1;
+	begin += up;
+	if (duration >= 0 && duration < LATEST_NS)
+		duration += rounded(event->begin_rest + event->duration_rest) - up;
 	if (begin < EPOCH_LEAST_NS)
 		begin += kineto->base_ns ? kineto->base_ns : RELATIVE_NS;
 	if (begin < 0 || begin > LATEST_NS || duration < 0 || !sink_has_place(kineto->sink, (uint64_t)begin, (uint64_t)duration))

@@ -40,6 +40,7 @@ struct kineto_event {
 		size_t text; /* its place in kineto.texts */
 		int64_t number;
 	} values[KINETO_KEYS];
+	int64_t begin_rest, duration_rest; /* of `ts` and `dur`, millionths of ns */
 	uint64_t begin_ns, duration_ns;
 };
 
