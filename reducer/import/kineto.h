@@ -57,6 +57,7 @@ struct kineto_place {
 	uint64_t key;	 /* of its pid */
 	uint64_t ranges; /* events there that are ranges here */
 	char label[40];	 /* "" = none said */
+	bool is_process; /* has threads and the number of a process */
 };
 
 /* Blocks of one size of one allocator, in a file that says no addresses. */
@@ -140,6 +141,8 @@ int kineto_memory(struct kineto *kineto, const struct kineto_event *event);
 uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event);
 void kineto_label(struct kineto *kineto, const struct kineto_event *event);
 void kineto_devices(struct kineto *kineto);
+/* Once all is read: that processes of the file are one here. */
+void kineto_processes(struct kineto *kineto);
 
 /* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. Before its first event: its name. */
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event);

@@ -56,6 +56,20 @@ static int is_known(const char *label)
 	return !label[0] || strncmp(label, "CPU", 3) == 0 || strncmp(label, "GPU", 3) == 0;
 }
 
+void kineto_processes(struct kineto *kineto)
+{
+	char text[160];
+	size_t count = 0;
+
+	for (size_t i = 0; i < kineto->place_count; i++)
+		count += kineto->places[i].is_process && is_known(kineto->places[i].label);
+	if (count < 2 || kineto->is_for_viewer)
+		return;
+	snprintf(text, sizeof(text),
+		 "The file tells of %zu processes, which stand as one: that of the first event, with the threads of all.", count);
+	sink_pair(kineto->sink, TFP_TAG_note, "import", text);
+}
+
 void kineto_devices(struct kineto *kineto)
 {
 	const struct kineto_place *first = NULL;

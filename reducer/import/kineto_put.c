@@ -84,6 +84,7 @@ static struct kineto_track *named_track(struct kineto *kineto, const struct kine
 	name = name[0] || (tid[0] >= '0' && tid[0] <= '9') ? name : tid;
 	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), name);
 	track->place = kineto_place(kineto, event);
+	kineto->places[track->place].is_process = number_of(pid) > 0;
 	return track;
 }
 
@@ -481,6 +482,7 @@ void kineto_notes(struct kineto *kineto)
 	struct text text = {0};
 
 	kineto_devices(kineto);
+	kineto_processes(kineto);
 	note_phases(kineto, &text);
 	if (kineto->addressless) {
 		text_format(&text,
