@@ -170,7 +170,7 @@ static bool is_dead(const struct step_rows *rows, size_t i)
 	return rows->is_dead && rows->is_dead[i];
 }
 
-/* The first known of steps that were found while the program ran is none of the program's first: the rounds before it are not in the log. */
+/* The first known of steps that were found while the program ran is not the program's first: the rounds before are not in the log. */
 static bool has_others_before(const struct request *request, const struct step_row *row)
 {
 	return row->kind == UNIT_STEP && row->unit.step != SIZE_MAX &&
