@@ -79,6 +79,20 @@ static void add_name(struct writer *writer, const struct span *span)
 	text_free(&name);
 }
 
+/* Of a call by its library; those of other makers (import/calls.c) are called CUDA's in ROCm's Kineto, too. */
+static const char *call_category(const char *library)
+{
+	static const char *const rows[][2] = {{"cuda runtime", "cuda_runtime"},
+					      {"cuda driver", "cuda_driver"},
+					      {"hip runtime", "cuda_runtime"},
+					      {"other", "cuda_runtime"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(library, rows[i][0]) == 0)
+			return rows[i][1];
+	return "user_annotation"; /* cuBLAS and its kin */
+}
+
 static const char *category_of(const struct span *span)
 {
 	static const char *const words[SPAN_WHATS] = {
@@ -89,9 +103,7 @@ static const char *category_of(const struct span *span)
 
 	for (size_t i = 0; span->what == SPAN_CALL && i < span->argument_count; i++)
 		if (span->arguments[i].text && !strcmp(span->arguments[i].name, "library"))
-			return !strcmp(span->arguments[i].text, "cuda runtime")	 ? "cuda_runtime"
-			       : !strcmp(span->arguments[i].text, "cuda driver") ? "cuda_driver"
-										  : "user_annotation"; /* cuBLAS and its kin */
+			return call_category(span->arguments[i].text);
 	return words[span->what];
 }
 
