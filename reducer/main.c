@@ -320,11 +320,13 @@ static void check_usage(const struct options *options, const struct report_kind 
 	if (options->is_each && !options->against_count && !options->figure_limits.count && format != &report_baseline)
 		base_die("--run=each compares runs: give --against or --limit, or keep them with -f baseline");
 	if (format->write_run || format->write_folder) {
+		const char *what = format == &report_baseline ? "figures of the run" : "the time line";
 		if (options->tables)
-			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
+			base_die("-f %s writes %s, not tables: leave -t out", format->name, what);
 		if (options_choose_rows(options))
-			base_die("-f %s writes the time line, which has no rows to choose: leave --%s out; it takes --window, --step, "
-				 "--process, --host, --rank, --thread, --device and --stream", format->name, options_choose_rows(options));
+			base_die("-f %s writes %s, where no rows are to be chosen: leave --%s out; it takes --window, --step, "
+				 "--process, --host, --rank, --thread, --device and --stream",
+				 format->name, what, options_choose_rows(options));
 		return;
 	}
 	if (!options->tables && !kind_count && options_choose_events(options))

@@ -202,6 +202,8 @@ static void take_phase(struct options *options, const char *name, const char *va
 	for (enum phase p = PHASE_FORWARD; equals && p < PHASES; p++) {
 		if (strncmp(value, phase_name(p), (size_t)(equals - value)) != 0 || phase_name(p)[equals - value])
 			continue;
+		if (!equals[1])
+			break; /* it would fit every name */
 		error = phases_set(&options->request.phases, p, equals + 1);
 		if (!error)
 			return;
