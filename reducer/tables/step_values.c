@@ -3,6 +3,7 @@
 #include "reducer/tables/step_values.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/model/losses.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_cover.h"
 #include "reducer/tables/step_unusual.h"
@@ -170,11 +171,18 @@ static bool is_dead(const struct step_rows *rows, size_t i)
 	return rows->is_dead && rows->is_dead[i];
 }
 
-/* The first known of steps that were found while the program ran is not the program's first: the rounds before are not in the log. */
+/*
+ * Whether the first step that is known is none of the program's first: of steps found while the program ran the rounds before are not in
+ * the log, and of a log that gave up its oldest events neither.
+ */
 static bool has_others_before(const struct request *request, const struct step_row *row)
 {
-	return row->kind == UNIT_STEP && row->unit.step != SIZE_MAX &&
-	       request->run->processes[row->process].steps[row->unit.step].source == SOURCE_repeats;
+	const struct process *process = &request->run->processes[row->process];
+
+	if (row->kind != UNIT_STEP || row->unit.step == SIZE_MAX)
+		return false;
+	return process->steps[row->unit.step].source == SOURCE_repeats ||
+	       (row->unit.number > 1 && losses_gave_up(process));
 }
 
 static void find_judged(struct step_rows *rows, const struct request *request)
