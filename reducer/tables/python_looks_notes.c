@@ -89,7 +89,8 @@ static void note_looks(struct table *table, const struct request *request, const
 	if ((double)all < (double)whole * (1 - UNSEEN_FROM))
 		table_note(table, NOTE_MISSING,
 			   "Looked at were %.1f %% of the time of %s; nothing is known of the rest: before there was a second thread, "
-			   "behind a fork that left one alone, while no window was open, with several interpreters.",
+			   "behind a fork that left one alone, while no window was open, with several interpreters, while the "
+			   "program was stopped as a whole (SIGSTOP, a frozen control group).",
 			   100.0 * (double)all / (double)whole, looks->has_steps ? "the steps" : "these processes");
 	if (looks->each_most > 1)
 		table_note(table, NOTE_INFO, "Of many looks one in up to %" PRIu32 " was kept, which stands for the time of all.",
