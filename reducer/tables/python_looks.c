@@ -285,13 +285,29 @@ void python_looks_place(struct text *text, const struct python_looks *looks, siz
 	python_line_place(text, &looks->lines.list[number]);
 }
 
-static const char *whose_time(const struct request *request, const struct python_looks *looks)
+/* Of how many processes the looks are; 0 = of all that are asked for, or it is steps or threads that count. */
+static size_t of_processes(const struct request *request, const struct python_looks *looks)
 {
-	if (looks->has_steps)
-		return "the step time";
-	if (request->thread)
-		return "the time of the threads asked for";
-	return looks->processes > 1 ? "the time of the processes' first threads" : "the first thread's time";
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		wanted += request_wants_process(request, &request->run->processes[i]);
+	return !looks->has_steps && !request->thread && looks->processes < wanted ? wanted : 0;
+}
+
+static void put_whose_time(struct text *text, const struct request *request, const struct python_looks *looks)
+{
+	size_t wanted = of_processes(request, looks);
+
+	if (wanted)
+		text_format(text, "the time of the first thread%s of %" PRIu32 " of the %zu processes", looks->processes > 1 ? "s" : "",
+			    looks->processes, wanted);
+	else if (looks->has_steps)
+		text_string(text, "the step time");
+	else if (request->thread)
+		text_string(text, "the time of the threads asked for");
+	else
+		text_string(text, looks->processes > 1 ? "the time of the processes' first threads" : "the first thread's time");
 }
 
 /*
@@ -364,9 +380,11 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 		else if (percent >= least && only)
 			text_format(sentence, " %.0f %% of the time of process %s's first thread is in %s (%s), by looks at Python code.",
 				    percent, only->called, place.bytes, function);
-		else if (percent >= least)
-			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
-				    whose_time(request, &looks), place.bytes, function);
+		else if (percent >= least) {
+			text_format(sentence, " %.0f %% of ", percent);
+			put_whose_time(sentence, request, &looks);
+			text_format(sentence, " is in %s (%s), by looks at Python code.", place.bytes, function);
+		}
 		text_free(&place);
 	}
 	python_looks_free(&looks);
@@ -391,9 +409,9 @@ void python_looks_say_computing(struct text *sentence, const struct request *req
 		    100 * part >= least * all) {
 			struct text place = {0};
 			python_looks_place(&place, &looks, most);
-			text_format(sentence,
-				    " It waits there; of the processor time of all threads that Python knows %.0f %% is in %s (%s).",
-				    100 * part / all, place.bytes, looks.lines.list[most].function);
+			text_format(sentence, " It waits there; of the processor time of all %s that Python knows %.0f %% is in %s (%s).",
+				    of_processes(request, &looks) ? "their threads" : "threads", 100 * part / all, place.bytes,
+				    looks.lines.list[most].function);
 			text_free(&place);
 		}
 	}
