@@ -409,9 +409,11 @@ void python_looks_say_computing(struct text *sentence, const struct request *req
 		    100 * part >= least * all) {
 			struct text place = {0};
 			python_looks_place(&place, &looks, most);
-			text_format(sentence, " It waits there; of the processor time of all %s that Python knows %.0f %% is in %s (%s).",
-				    of_processes(request, &looks) ? "their threads" : "threads", 100 * part / all, place.bytes,
-				    looks.lines.list[most].function);
+			text_string(sentence, " It waits there; of the processor time of all threads that Python knows");
+			if (of_processes(request, &looks))
+				text_format(sentence, " in %" PRIu32 " of the %zu processes", looks.processes,
+					    of_processes(request, &looks));
+			text_format(sentence, " %.0f %% is in %s (%s).", 100 * part / all, place.bytes, looks.lines.list[most].function);
 			text_free(&place);
 		}
 	}
