@@ -153,8 +153,8 @@ void step_pauses_say(struct text *text, const struct step_rows *rows, const stru
 		put_process(text, " of process ", rows, request, i);
 		text_format(text, " is %zu %s%s as long as %d usual ones or more with next to nothing recorded ", pauses.count,
 			    unit_kind_name(rows->kind), pauses.count > 1 ? "s" : "", PAUSE_TIMES);
-		text_format(text, "(%s %" PRIu64 ": %.1f ms): a pause, as a notebook's between two cells, a wait, a program "
-			    "that was stopped (SIGSTOP, a frozen control group), or code that announces nothing.",
+		text_format(text, "(%s %" PRIu64 ": %.1f ms): a pause (a notebook's between two cells, SIGSTOP), a wait, or "
+			    "code that announces nothing.",
 			    unit_kind_name(rows->kind), pauses.longest, (double)pauses.longest_ns / 1e6);
 		return;
 	}
