@@ -92,6 +92,7 @@ void maker_seed_eager(struct maker *maker); /* test/logmaker_loops.c: TensorFlow
 void maker_seed_functions(struct maker *maker); /* by functions and sessions, */
 void maker_seed_compiled(struct maker *maker);  /* JAX, */
 void maker_seed_turns(struct maker *maker);     /* optimizers that take turns, then another training */
+void maker_seed_later(struct maker *maker);     /* readings, every other one of a later version's kind */
 void maker_begin_seed(struct maker *maker); /* what all of them begin with */
 
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */

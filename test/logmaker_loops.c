@@ -8,6 +8,7 @@
 #include "test/logmaker_train.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #define TRACEME 3
 #define ROUNDS 24
@@ -188,4 +189,20 @@ void maker_seed_compiled(struct maker *maker)
 void maker_seed_turns(struct maker *maker)
 {
 	train_make(maker, turns);
+}
+
+#define READINGS 40
+
+void maker_seed_later(struct maker *maker)
+{
+	struct maker_records *records = calloc(1, sizeof *records);
+
+	if (records == NULL)
+		abort();
+	maker_begin_seed(maker);
+	for (unsigned i = 0; i < READINGS; i++)
+		MAKER_ADD(records, 1000 * (i + 1), reading, .value = i, .subject = 1, .kind = i % 2 ? 200 : 1);
+	maker_chunk(maker, 1, 0, 1, records);
+	maker_finish(maker);
+	free(records);
 }

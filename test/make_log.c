@@ -24,7 +24,8 @@ static const struct seed {
 	     {"seed-eager", maker_seed_eager},
 	     {"seed-functions", maker_seed_functions},
 	     {"seed-compiled", maker_seed_compiled},
-	     {"seed-turns", maker_seed_turns}};
+	     {"seed-turns", maker_seed_turns},
+	     {"seed-later", maker_seed_later}};
 
 static void (*seed_of(const char *word))(struct maker *maker)
 {
