@@ -11,6 +11,7 @@ int main(void)
 	char *volatile block = malloc(20);
 	if (!block)
 		return 1;
+	memset(block, 0, 20); /* what lay there before could be taken for the mark that is overwritten, by chance */
 	char *volatile end = block + 20;
 	memset(end, 1, 4); /* what a block of 20 bytes has more, of 24 in all */
 	free(block);
