@@ -107,7 +107,7 @@ static void obey(void)
 	do {
 		now = edges_made;
 		tfp_is_open = now & 1;
-		tfp_heap_set_mode(tfp_is_open ? plan.open_mode : plan.closed_mode);
+		tfp_heap_set_mode(now & 1 ? plan.open_mode : plan.closed_mode);
 		tfp_state->live->heap_mode = tfp_mode_now;
 	} while (now != edges_made);
 }
