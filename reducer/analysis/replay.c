@@ -6,6 +6,7 @@
 #include "reducer/analysis/replay_graph.h"
 #include "reducer/analysis/replay_run.h"
 #include "reducer/analysis/replay_steps.h"
+#include "reducer/base/kineto_words.h"
 #include "reducer/model/number_map.h"
 
 #include <inttypes.h>
@@ -25,6 +26,7 @@ struct replay_pass {
 	const struct unit *first; /* of the steps that are looked at; NULL = none */
 	size_t steps;
 	struct replay_graph graph;
+	const struct process *process;
 	struct input_wait *inputs;
 	size_t input_count, input_room;
 };
@@ -61,6 +63,7 @@ static void *begin(const struct analysis_input *input)
 	if (!input)
 		return replay;
 	replay->pass = base_alloc(1, sizeof(*replay->pass));
+	replay->pass->process = input->process;
 	units_of_steps(&replay->pass->units, input->process);
 	replay->pass->steps = replay_choose(&replay->pass->units, input, &replay->pass->first);
 	if (replay->pass->first)
@@ -118,10 +121,25 @@ static void make_room(struct replay *replay)
 		halve(replay);
 }
 
-/* The innermost op; of programs without ops the innermost range. */
-static const char *place_of(const struct span *span)
+/* Whether one of the steps is marked by a range of that name. */
+static bool is_mark(const struct replay_pass *pass, const char *range)
 {
-	return span->op && span->op[0] ? span->op : span->range;
+	if (strncmp(range, KINETO_STEP_NAME, strlen(KINETO_STEP_NAME)) == 0)
+		return true;
+	for (size_t i = 0; i < pass->steps; i++) {
+		const char *name = pass->process->steps[pass->first[i].step].name;
+		if (name && strcmp(name, range) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The innermost op; in none the innermost range, but for that of the step itself. NULL = neither. */
+static const char *place_of(const struct replay_pass *pass, const struct span *span)
+{
+	if (span->op && span->op[0])
+		return span->op;
+	return span->range && !is_mark(pass, span->range) ? span->range : NULL;
 }
 
 static void take_call(struct replay *replay, const struct span_again *told)
@@ -136,7 +154,7 @@ static void take_call(struct replay *replay, const struct span_again *told)
 	graph->calls = base_grow(graph->calls, &graph->call_room, graph->call_count + 1, sizeof(*graph->calls));
 	graph->calls[graph->call_count++] = (struct replay_call){.start_ns = told->start_ns, .end_ns = end, .flow = told->flow,
 								 .name = words_lasting(&replay->words, span->name),
-								 .op = words_lasting(&replay->words, place_of(span)),
+								 .op = words_lasting(&replay->words, place_of(replay->pass, span)),
 								 .thread = span->thread, .kind = span->call};
 }
 
@@ -150,10 +168,34 @@ static void take_work(struct replay *replay, const struct span_again *told)
 	if (!wants_work(graph, &work))
 		return;
 	work.name = words_lasting(&replay->words, span->name);
-	work.op = words_lasting(&replay->words, place_of(span));
+	work.op = words_lasting(&replay->words, place_of(replay->pass, span));
 	work.is_collective = (part_classes(&replay->pass->parts, span) & CLASS_BIT(PART_COLLECTIVES)) != 0;
 	graph->works = base_grow(graph->works, &graph->work_room, graph->work_count + 1, sizeof(*graph->works));
 	graph->works[graph->work_count++] = work;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct input_wait *one = a, *other = b;
+
+	return one->start_ns < other->start_ns ? -1 : one->start_ns > other->start_ns;
+}
+
+/* In order, and none in another. */
+static void unite_input(struct replay_pass *pass)
+{
+	size_t kept = 0;
+
+	if (pass->input_count)
+		qsort(pass->inputs, pass->input_count, sizeof(*pass->inputs), by_start);
+	for (size_t i = 0; i < pass->input_count; i++) {
+		const struct input_wait *wait = &pass->inputs[i];
+		if (!kept || wait->start_ns > pass->inputs[kept - 1].end_ns)
+			pass->inputs[kept++] = *wait;
+		else if (wait->end_ns > pass->inputs[kept - 1].end_ns)
+			pass->inputs[kept - 1].end_ns = wait->end_ns;
+	}
+	pass->input_count = kept;
 }
 
 static void take_host(struct replay_pass *pass, const struct span *span)
@@ -161,8 +203,12 @@ static void take_host(struct replay_pass *pass, const struct span *span)
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
 
 	if (!is_in(&pass->graph, span->start_ns, end) || span->thread != pass->graph.thread ||
-	    !(part_classes(&pass->parts, span) & CLASS_BIT(PART_INPUT_WAIT)) || pass->input_count >= REPLAY_NODES_MOST)
+	    !(part_classes(&pass->parts, span) & CLASS_BIT(PART_INPUT_WAIT)))
 		return;
+	if (pass->input_count >= REPLAY_NODES_MOST)
+		unite_input(pass);
+	if (pass->input_count >= REPLAY_NODES_MOST)
+		return; /* of as many waits as that, none in another, the rest is told as the host's code */
 	pass->inputs = base_grow(pass->inputs, &pass->input_room, pass->input_count + 1, sizeof(*pass->inputs));
 	pass->inputs[pass->input_count++] = (struct input_wait){span->start_ns, end};
 }
@@ -205,35 +251,24 @@ static void put_marks(struct replay_pass *pass)
 	}
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct input_wait *one = a, *other = b;
-
-	return one->start_ns < other->start_ns ? -1 : one->start_ns > other->start_ns;
-}
-
-/* Of each gap between two calls of the step thread how long it waited for input; one wait may lie in another. */
+/* Of each gap between two calls of the step thread how long it waited for input. */
 static void set_input(struct replay_pass *pass)
 {
 	struct replay_graph *graph = &pass->graph;
 	size_t first = 0;
 
-	if (pass->input_count)
-		qsort(pass->inputs, pass->input_count, sizeof(*pass->inputs), by_start);
+	unite_input(pass);
 	for (size_t i = 0; i < graph->call_count; i++) {
 		struct replay_call *call = &graph->calls[i];
-		int64_t told = call->before ? graph->calls[call->before - 1].end_ns : graph->from_ns;
+		int64_t from_ns = call->before ? graph->calls[call->before - 1].end_ns : graph->from_ns;
 		if (call->thread != graph->thread)
 			continue;
-		while (first < pass->input_count && pass->inputs[first].end_ns <= told)
+		while (first < pass->input_count && pass->inputs[first].end_ns <= from_ns)
 			first++;
 		for (size_t k = first; k < pass->input_count && pass->inputs[k].start_ns < call->start_ns; k++) {
-			int64_t from = pass->inputs[k].start_ns > told ? pass->inputs[k].start_ns : told;
+			int64_t from = pass->inputs[k].start_ns > from_ns ? pass->inputs[k].start_ns : from_ns;
 			int64_t to = pass->inputs[k].end_ns < call->start_ns ? pass->inputs[k].end_ns : call->start_ns;
-			if (to <= from)
-				continue;
-			call->input_ns += to - from;
-			told = to;
+			call->input_ns += to > from ? to - from : 0;
 		}
 	}
 }
@@ -369,9 +404,10 @@ static void solve(struct replay_process *process, struct replay_pass *pass)
 	struct sums sums = {0};
 	struct replay_run *run = replay_run_make(graph);
 
+	process->is_device_end = replay_measured(run) > AHEAD_SHARE * process->measured_ns;
+	process->measured_ns = replay_measured(run);
 	process->usual_ns = replay_length(run, &as_it_was, 1, true);
 	process->model_ns = replay_length(run, &as_it_was, 1, false);
-	process->is_device_end = process->model_ns > AHEAD_SHARE * process->measured_ns;
 	process->path_count = replay_path(run, &process->path);
 	if (process->path_count)
 		qsort(process->path, process->path_count, sizeof(*process->path), by_path);
@@ -394,7 +430,8 @@ static void end(void *result)
 
 	if (pass->first) {
 		put_marks(pass);
-		process->fault = replay_link(&pass->graph) ? REPLAY_FINE : REPLAY_NO_WORK;
+		process->fault = !replay_link(&pass->graph) ? REPLAY_NO_WORK :
+				 pass->graph.unfollowed ? REPLAY_MANY_THREADS : REPLAY_FINE;
 		process->first_step = pass->first->number;
 		process->last_step = pass->first[pass->steps - 1].number;
 		process->steps = pass->steps;
@@ -403,6 +440,7 @@ static void end(void *result)
 		process->waits = pass->graph.waits;
 		process->guessed_waits = pass->graph.guessed_waits;
 		process->guessed_orders = pass->graph.guessed_orders;
+		process->guessed_streams = pass->graph.guessed_streams;
 		process->measured_ns = (double)(pass->graph.to_ns - pass->graph.from_ns);
 	}
 	if (process->fault == REPLAY_FINE) {

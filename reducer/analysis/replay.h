@@ -2,10 +2,10 @@
 /*
  * What the length of a step hangs on, and how long it would be if something took less time.
  *
- * Rule: of each process some usual steps that follow each other, in the middle of the run, become a graph (replay_graph.h): each call
- * of the host waits for the one before it, each piece of device work for its call and for the work before it on its stream, calls
- * that wait for the device's end. The graph is replayed with one thing's time changed; what else happens stays as it was and in its
- * order. All of it is inferred: usual_ns, the same steps with usual delays in the place of measured ones, says how well the graph explains
+ * Rule: of each process some usual steps that follow each other become a graph (replay_graph.h): each call of the host waits for the
+ * one before it, each piece of device work for its call and for the work before it on its stream, calls that wait for the device's end.
+ * The graph is replayed with one thing's time changed; what else happens stays as it was and in its order. All of it is inferred:
+ * usual_ns, the same steps with usual delays in the place of measured ones, says how well the graph explains
  * them. Collectives keep their durations, and with them what other ranks did.
  */
 #ifndef REDUCER_ANALYSIS_REPLAY_H
@@ -54,17 +54,17 @@ struct replay_change {
 	double half_ns, none_ns;  /* how long the steps take where it takes half of its time, none; half of waits: as measured */
 };
 
-enum replay_fault { REPLAY_FINE, REPLAY_NO_STEPS, REPLAY_NO_WORK, REPLAY_TOO_MUCH };
+enum replay_fault { REPLAY_FINE, REPLAY_NO_STEPS, REPLAY_NO_WORK, REPLAY_TOO_MUCH, REPLAY_MANY_THREADS };
 
 struct replay_process {
 	uint64_t log_id;
 	enum replay_fault fault;
 	uint64_t first_step, last_step, steps, all_steps; /* numbers; how many */
-	uint64_t calls, works, waits, guessed_waits, guessed_orders;
-	double measured_ns; /* of the steps, from mark to mark */
-	double model_ns;    /* the same steps replayed as they were: how long the device took for them, where that is longer */
+	uint64_t calls, works, waits, guessed_waits, guessed_orders, guessed_streams;
+	double measured_ns; /* of the steps, from mark to mark; how long devices took for what they asked for, where that is longer */
+	double model_ns;    /* likewise, of the steps replayed as they were */
 	double usual_ns;    /* likewise, with usual delays */
-	bool is_device_end; /* model_ns is of the device: the host runs ahead */
+	bool is_device_end; /* measured_ns is of the devices: the host runs ahead */
 	struct replay_step *path; /* most first; sum: model_ns */
 	size_t path_count;
 	struct replay_change *changes;

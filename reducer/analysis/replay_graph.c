@@ -100,7 +100,7 @@ static uint32_t handed_by(const struct replay_graph *graph, const struct turns *
 }
 
 /* A thread that asks again and again whether something is over hands on nothing: what starts work or waits for it does, and a mark. */
-static void note_turn(struct turns *turns, size_t at, const struct replay_call *call, uint32_t link)
+static void note_turn(const struct replay_graph *graph, struct turns *turns, size_t at, const struct replay_call *call, uint32_t link)
 {
 	bool is_work = call->is_mark || (call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || call->kind == GPU_SYNC;
 
@@ -116,7 +116,8 @@ static void note_turn(struct turns *turns, size_t at, const struct replay_call *
 		turn->last = link;
 	}
 	memset(turns->since[at], 0, sizeof(turns->since[at]));
-	turns->last[at] = link;
+	if (!call->before || graph->calls[call->before - 1].end_ns <= call->end_ns)
+		turns->last[at] = link; /* else it is a mark inside that one */
 }
 
 /* Of each thread the outermost calls, in order; `flows` knows the ids of all. */
@@ -132,8 +133,10 @@ static void link_calls(struct replay_graph *graph, struct number_map *flows)
 		size_t at;
 		*call = graph->calls[i];
 		at = thread_place(turns, call->thread);
-		if (at == THREADS_MOST)
+		if (at == THREADS_MOST) {
+			graph->unfollowed++;
 			continue;
+		}
 		call->before = turns->last[at];
 		if (call->before && call->end_ns <= graph->calls[call->before - 1].end_ns && !call->is_mark) {
 			number_map_set(flows, 1, call->flow, call->before - 1);
@@ -142,7 +145,7 @@ static void link_calls(struct replay_graph *graph, struct number_map *flows)
 		call->handed = handed_by(graph, turns, at, call);
 		if (call->flow)
 			number_map_set(flows, 1, call->flow, (uint32_t)kept);
-		note_turn(turns, at, call, (uint32_t)++kept);
+		note_turn(graph, turns, at, call, (uint32_t)++kept);
 		if (call->is_mark && call->start_ns == graph->to_ns)
 			graph->last_mark = (uint32_t)kept;
 	}
@@ -152,15 +155,17 @@ static void link_calls(struct replay_graph *graph, struct number_map *flows)
 
 /* Delays of one kind, some of all. */
 struct delays {
-	double items[DELAYS_MOST];
-	size_t count;
+	double *items;
+	size_t count, room;
 	int64_t middle_ns;
 };
 
 static void note_delay(struct delays *delays, int64_t ns)
 {
-	if (delays->count < DELAYS_MOST)
-		delays->items[delays->count++] = (double)ns;
+	if (delays->count >= DELAYS_MOST)
+		return;
+	delays->items = base_grow(delays->items, &delays->room, delays->count + 1, sizeof(*delays->items));
+	delays->items[delays->count++] = (double)ns;
 }
 
 /* `per_cent` of them are shorter. */
@@ -186,7 +191,7 @@ static uint32_t before_in_queue(const struct replay_graph *graph, uint32_t last,
 static void link_works(struct replay_graph *graph, const struct number_map *flows)
 {
 	struct number_map queues = {0};
-	struct delays *launch = base_alloc(1, sizeof(*launch)), *queue = base_alloc(1, sizeof(*queue));
+	struct delays launch = {0}, queue = {0};
 
 	if (graph->work_count)
 		qsort(graph->works, graph->work_count, sizeof(*graph->works), by_work_start);
@@ -194,22 +199,25 @@ static void link_works(struct replay_graph *graph, const struct number_map *flow
 		struct replay_work *work = &graph->works[i];
 		uint32_t last = number_map_find(&queues, 0, work->queue), call = number_map_find(flows, 1, work->flow);
 		work->before = before_in_queue(graph, last == NUMBER_MAP_NONE ? 0 : last, work->start_ns);
-		work->call = work->flow && call != NUMBER_MAP_NONE && graph->calls[call].start_ns <= work->start_ns ? call + 1 : 0;
+		if (work->flow && call != NUMBER_MAP_NONE) {
+			work->call = call + 1;
+			work->called_ns = graph->calls[call].start_ns; /* of what it is a part of */
+		}
 		number_map_set(&queues, 0, work->queue, (uint32_t)i + 1);
 		if (work->called_ns == TIME_UNKNOWN)
 			continue;
 		int64_t free_ns = work->before ? graph->works[work->before - 1].end_ns : INT64_MIN;
 		if (free_ns <= work->called_ns)
-			note_delay(launch, work->start_ns - work->called_ns);
+			note_delay(&launch, work->start_ns - work->called_ns);
 		else if (free_ns - work->called_ns > 2 * LAUNCH_USUAL_NS)
-			note_delay(queue, work->start_ns - free_ns);
+			note_delay(&queue, work->start_ns - free_ns);
 	}
 	/* Some waited for more than their call, or the work before them: the median would be theirs where they are many. */
-	graph->launch_ns = usual_delay(launch, 25, LAUNCH_USUAL_NS);
-	graph->queue_ns = usual_delay(queue, 25, QUEUE_USUAL_NS);
+	graph->launch_ns = usual_delay(&launch, 25, LAUNCH_USUAL_NS);
+	graph->queue_ns = usual_delay(&queue, 25, QUEUE_USUAL_NS);
 	number_map_free(&queues);
-	free(launch);
-	free(queue);
+	free(launch.items);
+	free(queue.items);
 }
 
 static int64_t least(int64_t one, int64_t other)
@@ -280,8 +288,10 @@ static void explain_works(struct replay_graph *graph, const struct ends *ends)
 	}
 }
 
-/* The last work that ended in that time and was asked for before it, or by that call itself; 0 = none. */
-static uint32_t ended_within(const struct ends *ends, int64_t from_ns, int64_t to_ns, uint32_t call)
+enum whose { OF_ALL, OF_CALL };
+
+/* The last work that ended in that time and was asked for before it, or by that call itself (OF_CALL: by it alone); 0 = none. */
+static uint32_t ended_within(const struct ends *ends, int64_t from_ns, int64_t to_ns, uint32_t call, enum whose whose)
 {
 	const struct replay_graph *graph = ends->graph;
 
@@ -289,10 +299,27 @@ static uint32_t ended_within(const struct ends *ends, int64_t from_ns, int64_t t
 		const struct replay_work *work = &graph->works[ends->places[k]];
 		if (work->end_ns <= from_ns)
 			return 0;
-		if ((call && work->call == call) || (work->called_ns != TIME_UNKNOWN && work->called_ns < from_ns))
+		if ((call && work->call == call) ||
+		    (whose == OF_ALL && work->called_ns != TIME_UNKNOWN && work->called_ns < from_ns))
 			return ends->places[k] + 1;
 	}
 	return 0;
+}
+
+/* Whether work of another queue ended so soon before this one, within that time, that it may be the one that was waited for. */
+static bool is_one_of_many(const struct ends *ends, int64_t from_ns, uint32_t work)
+{
+	const struct replay_work *last = &ends->graph->works[work - 1];
+	size_t seen = 0;
+
+	for (size_t k = over_by(ends, last->end_ns); k-- > 0 && seen < LOOK_BACK; seen++) {
+		const struct replay_work *other = &ends->graph->works[ends->places[k]];
+		if (other->end_ns <= from_ns || other->end_ns < last->end_ns - AWAIT_NEAR_NS)
+			return false;
+		if (other->queue != last->queue)
+			return true;
+	}
+	return false;
 }
 
 /* How long calls of a name take, some of them. */
@@ -309,7 +336,7 @@ static struct delays *usual_of(struct usual *usual, uint32_t name)
 	if (place == NUMBER_MAP_NONE) {
 		place = (uint32_t)usual->count;
 		usual->items = base_grow(usual->items, &usual->room, usual->count + 1, sizeof(*usual->items));
-		usual->items[usual->count++] = (struct delays){.count = 0};
+		usual->items[usual->count++] = (struct delays){0};
 		number_map_set(&usual->places, 0, name, place);
 	}
 	return &usual->items[place];
@@ -323,33 +350,52 @@ static void find_usual(const struct replay_graph *graph, struct usual *usual)
 		usual->items[i].middle_ns = usual_delay(&usual->items[i], 50, 0);
 }
 
-static bool waits_by_kind(const struct replay_call *call)
+/*
+ * What a call waited for: one that is made to wait for what ended last in it; a copy for itself, where it ended in the call; any other one,
+ * which took far longer than such calls do, for what ended just before it returned. 0 = nothing.
+ */
+static uint32_t awaited_by(const struct replay_graph *graph, const struct ends *ends, size_t at, int64_t middle_ns)
 {
-	return call->kind == GPU_SYNC || call->kind == GPU_COPY || call->kind == GPU_SET;
+	const struct replay_call *call = &graph->calls[at];
+	int64_t ns = call->end_ns - call->start_ns;
+	uint32_t work = 0;
+
+	if (call->kind == GPU_SYNC)
+		return ended_within(ends, call->start_ns, call->end_ns, (uint32_t)at + 1, OF_ALL);
+	if (call->kind == GPU_COPY)
+		work = ended_within(ends, call->start_ns, call->end_ns, (uint32_t)at + 1, OF_CALL);
+	if (work || ns < AWAIT_NEAR_NS || ns < AWAIT_TIMES * middle_ns)
+		return work;
+	work = ended_within(ends, call->start_ns, call->end_ns, (uint32_t)at + 1, OF_ALL);
+	return work && call->end_ns - graph->works[work - 1].end_ns <= AWAIT_NEAR_NS ? work : 0;
 }
 
 static void find_awaited(struct replay_graph *graph, const struct ends *ends)
 {
 	struct usual usual = {0};
-	struct delays *wake = base_alloc(1, sizeof(*wake));
+	struct delays wake = {0};
 
 	find_usual(graph, &usual);
 	for (size_t i = 0; i < graph->call_count; i++) {
 		struct replay_call *call = &graph->calls[i];
-		int64_t ns = call->end_ns - call->start_ns, middle = usual_of(&usual, call->name)->middle_ns;
-		uint32_t work = call->is_mark ? 0 : ended_within(ends, call->start_ns, call->end_ns, (uint32_t)i + 1);
-		if (!work || (!waits_by_kind(call) && (ns < AWAIT_NEAR_NS || ns < AWAIT_TIMES * middle ||
-						       call->end_ns - graph->works[work - 1].end_ns > AWAIT_NEAR_NS)))
+		int64_t middle = usual_of(&usual, call->name)->middle_ns;
+		uint32_t work = call->is_mark ? 0 : awaited_by(graph, ends, i, middle);
+		int64_t woken;
+		if (!work)
 			continue;
+		woken = call->end_ns - graph->works[work - 1].end_ns;
 		call->awaits = work;
-		call->least_ns = waits_by_kind(call) ? call->end_ns - graph->works[work - 1].end_ns : least(middle, ns);
-		note_delay(wake, call->end_ns - graph->works[work - 1].end_ns);
+		call->least_ns = call->kind == GPU_SYNC || call->kind == GPU_COPY ? woken : least(middle, call->end_ns - call->start_ns);
+		note_delay(&wake, woken);
 		graph->waits++;
+		graph->guessed_streams += call->kind == GPU_SYNC && is_one_of_many(ends, call->start_ns, work);
 	}
-	graph->wake_ns = usual_delay(wake, 50, 0);
+	graph->wake_ns = usual_delay(&wake, 50, 0);
 	number_map_free(&usual.places);
+	for (size_t i = 0; i < usual.count; i++)
+		free(usual.items[i].items);
 	free(usual.items);
-	free(wake);
+	free(wake.items);
 }
 
 /* Where no call says that somebody waits: a thread that goes on soon after devices have done all that was asked of them. */
@@ -360,7 +406,7 @@ static void guess_awaited(struct replay_graph *graph, const struct ends *ends)
 		uint32_t last = call->handed ? call->handed : call->before;
 		int64_t from = last ? graph->calls[last - 1].end_ns : graph->from_ns, gap = call->start_ns - from;
 		size_t over = over_by(ends, call->start_ns);
-		uint32_t work = gap < GAP_LEAST_NS ? 0 : ended_within(ends, from, call->start_ns, 0);
+		uint32_t work = gap < GAP_LEAST_NS ? 0 : ended_within(ends, from, call->start_ns, 0, OF_ALL);
 		if (!work || call->start_ns - graph->works[work - 1].end_ns > least(GAP_NEAR_NS, gap / 4))
 			continue;
 		while (over < graph->work_count && graph->works[ends->places[over]].called_ns >= call->start_ns)
@@ -377,21 +423,41 @@ static void put_event(struct replay_graph *graph, int64_t time_ns, enum replay_k
 	graph->events[graph->event_count++] = (struct replay_event){time_ns, kind, (uint32_t)place};
 }
 
+/* When a work comes in the replay: when it began, but not before what it is linked to, where clocks disagree. */
+static void time_works(const struct replay_graph *graph, int64_t *times)
+{
+	for (size_t i = 0; i < graph->work_count; i++) {
+		const struct replay_work *work = &graph->works[i];
+		times[i] = work->start_ns;
+		if (work->call && graph->calls[work->call - 1].start_ns >= times[i])
+			times[i] = graph->calls[work->call - 1].start_ns + 1;
+		if (work->before && times[work->before - 1] > times[i])
+			times[i] = times[work->before - 1];
+		if (work->other && times[work->other - 1] > times[i])
+			times[i] = times[work->other - 1];
+	}
+}
+
 static void order_events(struct replay_graph *graph)
 {
+	int64_t *times = base_alloc(graph->work_count + 1, sizeof(*times));
+
+	time_works(graph, times);
 	graph->events = base_alloc(2 * graph->call_count + graph->work_count + 1, sizeof(*graph->events));
 	for (size_t i = 0; i < graph->call_count; i++) {
-		const struct replay_call *call = &graph->calls[i];
+		struct replay_call *call = &graph->calls[i];
+		if (call->awaits && times[call->awaits - 1] > call->end_ns)
+			call->awaits = 0;
+		if (call->gap_awaits && times[call->gap_awaits - 1] > call->start_ns)
+			call->gap_awaits = 0;
 		put_event(graph, call->start_ns, REPLAY_BEGIN, i);
 		if (call->end_ns > call->start_ns)
 			put_event(graph, call->end_ns, REPLAY_END, i);
 	}
-	for (size_t i = 0; i < graph->work_count; i++) {
-		const struct replay_work *work = &graph->works[i];
-		int64_t called = work->call ? graph->calls[work->call - 1].start_ns + 1 : INT64_MIN;
-		put_event(graph, work->start_ns > called ? work->start_ns : called, REPLAY_WORK, i);
-	}
+	for (size_t i = 0; i < graph->work_count; i++)
+		put_event(graph, times[i], REPLAY_WORK, i);
 	qsort(graph->events, graph->event_count, sizeof(*graph->events), by_time);
+	free(times);
 }
 
 bool replay_link(struct replay_graph *graph)

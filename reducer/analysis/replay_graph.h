@@ -20,7 +20,7 @@ struct replay_call {
 	uint64_t flow;		/* correlation id, 0 = none */
 	uint32_t name, op;	/* numbers of the caller's words */
 	uint32_t thread;	/* serial */
-	uint32_t before;	/* link: the call before it on its thread */
+	uint32_t before;	/* link: the call before it on its thread; a mark may lie in that one, calls may overlap */
 	uint32_t handed;	/* link: the last call of another thread that took its turn since then: it waited for that one */
 	uint32_t gap_awaits;	/* link: work whose end the thread waited for before the call, in no call that says so */
 	uint32_t awaits;	/* link: work whose end the call waited for */
@@ -30,7 +30,7 @@ struct replay_call {
 
 struct replay_work {
 	int64_t start_ns, end_ns;
-	int64_t called_ns;	/* TIME_UNKNOWN = by no call that is known */
+	int64_t called_ns;	/* of `call` the begin; TIME_UNKNOWN = by no call that is known */
 	uint64_t flow;
 	uint32_t name, op;
 	uint32_t queue;
@@ -39,12 +39,13 @@ struct replay_work {
 	uint32_t other;		/* link: work of another queue that it waited for, inferred */
 	uint8_t what;		/* enum span_what */
 	uint8_t is_collective;
-	int64_t launch_ns, queue_ns; /* least delays behind the call and behind the work before it, as far as they held here */
+	int64_t launch_ns; /* least delay behind the call, as far as it held here; below 0 where clocks disagree */
+	int64_t queue_ns;  /* likewise behind the work before it */
 	int64_t late_ns;	/* what no link explains */
 };
 
 /* An instant of the replay, in the order in which they happened. */
-enum replay_kind { REPLAY_END, REPLAY_WORK, REPLAY_BEGIN };
+enum replay_kind { REPLAY_WORK, REPLAY_END, REPLAY_BEGIN };
 struct replay_event {
 	int64_t time_ns;
 	uint32_t kind, place;
@@ -62,6 +63,8 @@ struct replay_graph {
 	/* Usual delays: of a call until its work begins, between two works, of a work's end until the call that waited returns. */
 	int64_t launch_ns, queue_ns, wake_ns;
 	uint64_t waits, guessed_waits; /* of calls for devices; of threads in no call */
+	uint64_t guessed_streams; /* of calls: work of more than one queue ended just before they returned */
+	uint64_t unfollowed; /* calls of more threads than are followed */
 	uint64_t guessed_orders; /* works taken to have waited for another queue */
 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* What let something begin, or end, last. */
-enum replay_cause { BY_NOTHING, BY_BEFORE, BY_HANDED, BY_AWAITED, BY_ITSELF, BY_CALL, BY_QUEUE, BY_OTHER };
+enum replay_cause { BY_NOTHING, BY_INSIDE, BY_BEFORE, BY_HANDED, BY_AWAITED, BY_ITSELF, BY_CALL, BY_QUEUE, BY_OTHER };
 
 struct replay_run *replay_run_make(const struct replay_graph *graph)
 {
@@ -69,7 +69,10 @@ static void begin_call(struct replay_run *run, uint32_t at, const struct replay_
 
 	*cause = BY_NOTHING;
 	*begin = (double)call->start_ns;
-	if (call->before) {
+	if (call->before && graph->calls[call->before - 1].end_ns > call->start_ns)
+		hold(begin, cause,
+		     run->call_begin[call->before - 1] + (double)(call->start_ns - graph->calls[call->before - 1].start_ns), BY_INSIDE);
+	else if (call->before) {
 		double gap = is_own ? (double)(call->start_ns - graph->calls[call->before - 1].end_ns) : 0;
 		gap = change->what == REPLAY_ALL_INPUT ? gap - (1 - factor) * (double)call->input_ns : gap * host;
 		hold(begin, cause, run->call_end[call->before - 1] + (gap > 0 ? gap : 0), BY_BEFORE);
@@ -159,10 +162,29 @@ static double host_length(const struct replay_run *run)
 	return run->call_begin[run->graph->last_mark - 1] - (double)run->graph->from_ns;
 }
 
+static double longer_length(const struct replay_run *run)
+{
+	struct stretch device = device_stretch(run);
+
+	return host_length(run) > device.to - device.from ? host_length(run) : device.to - device.from;
+}
+
+double replay_measured(struct replay_run *run)
+{
+	const struct replay_graph *graph = run->graph;
+
+	for (size_t i = 0; i < graph->call_count; i++)
+		run->call_begin[i] = (double)graph->calls[i].start_ns;
+	for (size_t i = 0; i < graph->work_count; i++) {
+		run->work_start[i] = (double)graph->works[i].start_ns;
+		run->work_end[i] = (double)graph->works[i].end_ns;
+	}
+	return longer_length(run);
+}
+
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual)
 {
 	const struct replay_graph *graph = run->graph;
-	struct stretch device;
 
 	for (size_t i = 0; i < graph->event_count; i++) {
 		const struct replay_event *event = &graph->events[i];
@@ -173,8 +195,7 @@ double replay_length(struct replay_run *run, const struct replay_change *change,
 		else
 			run_work(run, event->place, change, factor, is_usual);
 	}
-	device = device_stretch(run);
-	return host_length(run) > device.to - device.from ? host_length(run) : device.to - device.from;
+	return longer_length(run);
 }
 
 /* On the way back: at the begin or end of a call, of a work; its time. */
@@ -216,6 +237,10 @@ static bool leave_call_begin(struct way *way)
 	double input;
 
 	switch (run->call_cause[way->place]) {
+	case BY_INSIDE:
+		way->place = call->before - 1;
+		tell(way, REPLAY_CALL, run->graph->calls[way->place].name, call->op, run->call_begin[way->place]);
+		return true;
 	case BY_BEFORE:
 		input = call->handed || call->gap_awaits ? 0 : (double)call->input_ns;
 		tell(way, REPLAY_HOST, 0, call->op, run->call_end[call->before - 1] + input);
@@ -314,7 +339,7 @@ size_t replay_path(const struct replay_run *run, struct replay_step **rows)
 	}
 	while (way.until > way.from && go_back(&way))
 		;
-	tell(&way, REPLAY_HOST, 0, 0, way.from); /* what nothing of the steps comes before */
+	tell(&way, REPLAY_LATE, 0, 0, way.from); /* what nothing known comes before */
 	number_map_free(&way.places);
 	*rows = way.rows;
 	return way.count;

@@ -19,8 +19,11 @@ struct replay_run {
 struct replay_run *replay_run_make(const struct replay_graph *graph);
 void replay_run_free(struct replay_run *run);
 
+/* How long the steps took in all, ns: from mark to mark; where that is longer, how long devices took for what they asked for. */
+double replay_measured(struct replay_run *run);
+
 /*
- * How long the steps take in all, ns, where what `change` names takes `factor` of its time. is_usual: each delay is the usual one of
+ * How long they take where what `change` names takes `factor` of its time. is_usual: each delay is the usual one of
  * its kind instead of the measured one, and what nothing explains is none, which shows what the graph explains.
  */
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual);

@@ -2,7 +2,7 @@
 /*
  * critical_path: what a step's length hangs on, from its start to its end: nothing else makes it shorter.
  *
- * Rule: of some usual steps in the middle of the run the way back from the end, over what each thing waited for last
+ * Rule: of some usual steps the way back from the end, over what each thing waited for last
  * (reducer/analysis/replay.h). The rows of a process sum to its step.
  */
 #include "reducer/tables/gpu_rows.h"
@@ -41,10 +41,10 @@ static void put_row(struct table *table, const struct process *process, const st
 	gpu_put_linker_name(table, NAME, replay->words.items[row->name]);
 	gpu_put_linker_name(table, OP, replay->words.items[row->op]);
 	table_real(table, COUNT, (double)row->count / steps);
-	table_integer(table, TIME, (int64_t)(row->ns / steps));
+	replay_put_ns(table, TIME, row->ns / steps);
 	table_real(table, SHARE, row->ns / replayed->model_ns);
 	if (row->part >= REPLAY_KERNEL && row->part <= REPLAY_GRAPH)
-		table_integer(table, ALL, (int64_t)(row->all_ns / steps));
+		replay_put_ns(table, ALL, row->all_ns / steps);
 }
 
 static void fill(struct table *table, const struct request *request)

@@ -2,11 +2,16 @@
 /* What the tables of replayed steps share; see reducer/tables/replay_rows.h. */
 #include "reducer/tables/replay_rows.h"
 
+static double apart(double ns, double measured_ns)
+{
+	return measured_ns > 0 ? (ns > measured_ns ? ns - measured_ns : measured_ns - ns) / measured_ns : 1;
+}
+
 double replay_error(const struct replay_process *process)
 {
-	double error = process->model_ns > 0 ? process->usual_ns / process->model_ns - 1 : 0;
+	double usual = apart(process->usual_ns, process->measured_ns), model = apart(process->model_ns, process->measured_ns);
 
-	return error < 0 ? -error : error;
+	return usual > model ? usual : model;
 }
 
 static void note_none(struct table *table, const struct process *process, const struct replay_process *replayed)
@@ -27,11 +32,15 @@ static void note_none(struct table *table, const struct process *process, const 
 		table_note(table, NOTE_MISSING, "Process %s: one step has more than %u calls and works, too many to replay.",
 			   process->called, REPLAY_NODES_MOST);
 		break;
+	case REPLAY_MANY_THREADS:
+		table_note(table, NOTE_MISSING, "Process %s: more than 64 threads make calls in its steps, too many to follow.",
+			   process->called);
+		break;
 	case REPLAY_FINE:
 		table_note(table, NOTE_MISSING,
 			   "Process %s: replayed with usual delays its steps take %.0f %% of the measured time: what they "
 			   "wait for is not known well enough.",
-			   process->called, 100 * replayed->usual_ns / replayed->model_ns);
+			   process->called, 100 * replayed->usual_ns / replayed->measured_ns);
 		break;
 	}
 }
@@ -43,12 +52,17 @@ static void note_fine(struct table *table, const struct process *process, const 
 		   "delays in the place of measured ones they take %+.1f %%, which is how far to trust the rest.",
 		   process->called, (unsigned long long)replayed->steps, (unsigned long long)replayed->all_steps,
 		   (unsigned long long)replayed->first_step, (unsigned long long)(replayed->calls + replayed->works),
-		   100 * (replayed->usual_ns / replayed->model_ns - 1));
+		   100 * (replayed->usual_ns / replayed->measured_ns - 1));
 	if (replayed->guessed_orders)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: %llu " BY_COUNT("work is", "works are") " taken to have waited for another stream's, which "
 			   "ended just before.",
 			   process->called, (unsigned long long)replayed->guessed_orders);
+	if (replayed->guessed_streams)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %llu " BY_COUNT("call that waits is", "calls that wait are") " taken to have waited for the last "
+			   "work that ended, though other streams' work ended just before.",
+			   process->called, (unsigned long long)replayed->guessed_streams);
 	if (replayed->guessed_waits)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: no call waits for a device; %llu times a thread that went on just behind the end of all "
@@ -77,4 +91,9 @@ const struct replay_process *replay_of(struct table *table, const struct request
 	}
 	note_fine(table, of, replayed);
 	return replayed;
+}
+
+void replay_put_ns(struct table *table, size_t column, double ns)
+{
+	table_integer(table, column, ns < (double)INT64_MAX ? (int64_t)ns : INT64_MAX);
 }

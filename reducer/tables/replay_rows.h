@@ -11,10 +11,13 @@
 /* A model that misses the measured time by more predicts nothing: no rows. */
 #define REPLAY_ERROR_MOST 0.25
 
-/* By how much usual delays miss the time that was replayed: 0.03 = 3 %, either way. */
+/* By how much the steps replayed as they were, or with usual delays, miss the measured time: 0.03 = 3 %, either way. */
 double replay_error(const struct replay_process *process);
 
 /* The steps of a wanted process that were replayed and are explained well enough; else NULL, and a note says why. */
 const struct replay_process *replay_of(struct table *table, const struct request *request, size_t process, const struct replay **replay);
+
+/* The largest that a cell holds, of more: sums of a hostile file. */
+void replay_put_ns(struct table *table, size_t column, double ns);
 
 #endif

@@ -20,7 +20,8 @@ static const struct table_column columns[] = {
 		  "steps' thread; calls: those that do not wait (about what a CUDA graph saves); waits: for devices, as if the host ran "
 		  "ahead"},
 	[NAME] = {"name", "of", TABLE_TEXT, UNIT_NONE, 0, "kernel, copy, op or range; empty = all"},
-	[TAKES] = {"takes_ns", "takes", TABLE_INTEGER, UNIT_NS, 0, "a step, on all streams and threads, at the same time or not"},
+	[TAKES] = {"takes_ns", "takes", TABLE_INTEGER, UNIT_NS, 0,
+		   "a step, on all streams and threads, at the same time or not; host code: on the critical path"},
 	[STEP] = {"step_ns", "step", TABLE_INTEGER, UNIT_NS, 1, "how long a step takes as it is"},
 	[HALF] = {"half_step_ns", "at half", TABLE_INTEGER, UNIT_NS, 0, "inferred: a step's length if it took half of its time"},
 	[HALF_SAVES] = {"half_saves", "half saves", TABLE_REAL, UNIT_RATIO, 0, "inferred: of the step's length"},
@@ -39,7 +40,7 @@ static const char *what_name(const struct replay_change *change)
 
 static void put_length(struct table *table, size_t column, const struct replay_process *replayed, double ns)
 {
-	table_integer(table, column, (int64_t)(ns / (double)replayed->steps));
+	replay_put_ns(table, column, ns / (double)replayed->steps);
 	table_real(table, column + 1, 1 - ns / replayed->model_ns);
 }
 
@@ -52,8 +53,8 @@ static void put_row(struct table *table, const struct process *process, const st
 	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, WHAT, what_name(change));
 	gpu_put_linker_name(table, NAME, replay->words.items[change->name]);
-	table_integer(table, TAKES, (int64_t)(change->all_ns / steps));
-	table_integer(table, STEP, (int64_t)(replayed->model_ns / steps));
+	replay_put_ns(table, TAKES, change->all_ns / steps);
+	replay_put_ns(table, STEP, replayed->model_ns / steps);
 	if (change->what != REPLAY_ALL_WAITS) /* a wait is over when the device is */
 		put_length(table, HALF, replayed, change->half_ns);
 	put_length(table, NONE, replayed, change->none_ns);

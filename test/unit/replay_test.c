@@ -68,6 +68,9 @@ static const struct replay_process *finish(struct replay *replay, enum replay_fa
 	analysis_replay.end(replay);
 	assert_int_equal(replay->count, 1);
 	assert_int_equal(replay->processes[0].fault, fault);
+	if (fault == REPLAY_FINE) /* what nothing is changed of is as it was */
+		assert_in_range((uint64_t)replay->processes[0].model_ns, (uint64_t)(0.999 * replay->processes[0].measured_ns),
+				(uint64_t)(1.001 * replay->processes[0].measured_ns));
 	return &replay->processes[0];
 }
 
@@ -220,6 +223,94 @@ static void calls_inside_calls(void **state)
 	analysis_replay.free(replay);
 }
 
+/* Calls that begin before the one before them has ended, as other tools write them, and a mark inside a call. */
+static void calls_that_overlap(void **state)
+{
+	(void)state;
+	for (int64_t by = 0; by <= 2; by++) {
+		struct replay *replay = begin(STEPS);
+		for (int64_t at = 0; at < STEPS * STEP_US; at += STEP_US) {
+			work(replay, 1, 0, "a", at + 10, at + 20, at + 520);
+			call(replay, 1, GPU_SYNC, "wait", at + 15 - by, at + 530, 0);
+			call(replay, 1, GPU_OTHER, "long", at + STEP_US - 100, at + STEP_US + 5, 0);
+		}
+		finish(replay, REPLAY_FINE);
+		LASTS(change(replay, REPLAY_WORK_NAME, "a")->half_ns, 4 * 750);
+		LASTS(change(replay, REPLAY_ALL_DEVICE, "")->half_ns, 4 * 750);
+		analysis_replay.free(replay);
+	}
+}
+
+/* Work without a length that ends as the wait for it does, and work that seems to begin before its call. */
+static void odd_times(void **state)
+{
+	struct replay *replay = begin(STEPS);
+
+	(void)state;
+	for (int64_t at = 0; at < STEPS * STEP_US; at += STEP_US) {
+		work(replay, 1, 0, "a", at + 10, at + 20, at + 520);
+		work(replay, 1, 0, "none", at + 15, at + 530, at + 530);
+		call(replay, 1, GPU_SYNC, "wait", at + 20, at + 530, 0);
+		work(replay, 1, 1, "early", at + 700, at + 690, at + 790);
+		call(replay, 1, GPU_SYNC, "wait", at + 705, at + 800, 0);
+	}
+	finish(replay, REPLAY_FINE);
+	LASTS(change(replay, REPLAY_WORK_NAME, "a")->half_ns, 4 * 750);
+	LASTS(change(replay, REPLAY_WORK_NAME, "early")->half_ns, 4 * 950);
+	analysis_replay.free(replay);
+}
+
+/* A call inside another one that starts the work: it is late behind the outer one's begin. */
+static void the_inner_call_starts_the_work(void **state)
+{
+	struct replay *replay = begin(STEPS);
+
+	(void)state;
+	for (int64_t at = 0; at < STEPS * STEP_US; at += STEP_US) {
+		call(replay, 1, GPU_LAUNCH, "outer", at + 10, at + 80, 0);
+		work(replay, 1, 0, "a", at + 70, at + 80, at + 580);
+		call(replay, 1, GPU_SYNC, "wait", at + 80, at + 590, 0);
+	}
+	finish(replay, REPLAY_FINE);
+	LASTS(change(replay, REPLAY_WORK_NAME, "a")->half_ns, 4 * 750);
+	analysis_replay.free(replay);
+}
+
+/* Of copies that the host only asks for, whatever ends meanwhile, nobody waits; of a wait while several streams work: for the last. */
+static void what_waits(void **state)
+{
+	struct replay *replay = begin(STEPS);
+
+	(void)state;
+	for (int64_t at = 0; at < STEPS * STEP_US; at += 100) {
+		work(replay, 1, 0, "a", at + 10, at + 20, at + 62);
+		call(replay, 1, GPU_COPY, "copy", at + 60, at + 64, 0);
+	}
+	assert_int_equal(finish(replay, REPLAY_FINE)->waits, 0);
+	LASTS(change(replay, REPLAY_WORK_NAME, "a")->none_ns, 4 * 1000);
+	analysis_replay.free(replay);
+
+	replay = begin(STEPS);
+	for (int64_t at = 0; at < STEPS * STEP_US; at += STEP_US) {
+		work(replay, 1, 0, "a", at + 10, at + 20, at + 520);
+		work(replay, 1, 1, "b", at + 15, at + 25, at + 522);
+		call(replay, 1, GPU_SYNC, "wait", at + 20, at + 530, 0);
+	}
+	assert_int_equal(finish(replay, REPLAY_FINE)->guessed_streams, STEPS);
+	analysis_replay.free(replay);
+}
+
+static void more_threads_than_are_followed(void **state)
+{
+	struct replay *replay = begin(STEPS);
+
+	(void)state;
+	for (uint32_t thread = 1; thread <= 70; thread++)
+		work(replay, thread, 0, "a", 10 + thread, 20 + 10 * thread, 25 + 10 * thread);
+	finish(replay, REPLAY_MANY_THREADS);
+	analysis_replay.free(replay);
+}
+
 static void too_much_is_halved(void **state)
 {
 	struct replay *replay = begin(MANY);
@@ -275,6 +366,11 @@ int main(void)
 		cmocka_unit_test(a_stream_and_a_wait),	       cmocka_unit_test(work_beside_is_hidden),
 		cmocka_unit_test(work_waits_for_another_stream), cmocka_unit_test(another_thread_takes_its_turn),
 		cmocka_unit_test(a_host_that_runs_ahead),      cmocka_unit_test(calls_inside_calls),
+		cmocka_unit_test(calls_that_overlap),
+		cmocka_unit_test(odd_times),
+		cmocka_unit_test(the_inner_call_starts_the_work),
+		cmocka_unit_test(what_waits),
+		cmocka_unit_test(more_threads_than_are_followed),
 		cmocka_unit_test(steps_of_unusual_length_are_left_out),
 		cmocka_unit_test(too_much_is_halved),	       cmocka_unit_test(nothing_to_replay),
 	};
