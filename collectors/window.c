@@ -99,7 +99,7 @@ static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t 
 		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes, .number = number);
 }
 
-/* What the collectors obey follows the edges; where another thread has changed it meanwhile, whoever stores last sees that. */
+/* What the collectors obey follows the edges; where another thread has made one meanwhile, whoever stores last sees that. */
 static void obey(void)
 {
 	uint32_t now;

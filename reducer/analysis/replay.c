@@ -404,8 +404,10 @@ static void solve(struct replay_process *process, struct replay_pass *pass)
 	struct sums sums = {0};
 	struct replay_run *run = replay_run_make(graph);
 
-	process->is_device_end = replay_measured(run) > AHEAD_SHARE * process->measured_ns;
-	process->measured_ns = replay_measured(run);
+	double measured_ns = replay_measured(run);
+
+	process->is_device_end = measured_ns > AHEAD_SHARE * process->measured_ns;
+	process->measured_ns = measured_ns;
 	process->usual_ns = replay_length(run, &as_it_was, 1, true);
 	process->model_ns = replay_length(run, &as_it_was, 1, false);
 	process->path_count = replay_path(run, &process->path);

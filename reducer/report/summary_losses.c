@@ -216,7 +216,7 @@ void summary_put_losses(struct summary *summary)
 	summary_colour(summary, "0");
 	if (!losses_any(run)) {
 		text_string(&summary->line, "  Nothing was lost.");
-		if (run->diags->count) /* notes, or something was lost */
+		if (run->diags->count) /* notes: of damage something would be lost */
 			text_string(&summary->line, " What is to know of the files: -t losses.");
 		summary_end_line(summary);
 	}

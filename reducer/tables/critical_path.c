@@ -47,18 +47,16 @@ static void put_row(struct table *table, const struct process *process, const st
 		replay_put_ns(table, ALL, row->all_ns / steps);
 }
 
+static void put_rows(struct table *table, const struct process *process, const struct replay *replay,
+		     const struct replay_process *replayed)
+{
+	for (size_t i = 0; i < replayed->path_count; i++)
+		put_row(table, process, replay, replayed, &replayed->path[i]);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
-	if (!gpu_any(table, request))
-		return;
-	for (size_t p = 0; p < request->run->process_count; p++) {
-		const struct replay *replay;
-		const struct replay_process *replayed = replay_of(table, request, p, &replay);
-		for (size_t i = 0; replayed && i < replayed->path_count; i++)
-			put_row(table, &request->run->processes[p], replay, replayed, &replayed->path[i]);
-	}
-	gpu_notes(table, request);
-	table_sort(table, TIME, false);
+	replay_fill(table, request, put_rows, TIME);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_replay, NULL};

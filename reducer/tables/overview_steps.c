@@ -18,7 +18,7 @@ static const struct table_column split_columns[] = {
 	[PER_STEP] = {"per_step_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "total_ns by the number of steps"},
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the time of all steps"},
 	[STEADY] = {"steady_ns", "judged time", TABLE_INTEGER, UNIT_NS, 2,
-		    "of the steps that are judged: of more than five all but the program's first"},
+		    "of the steps that are judged: of more than five all but the first, unless the log tells that others came before it"},
 	[STEADY_STEP] = {"steady_step_ns", "a judged step", TABLE_INTEGER, UNIT_NS, 1, "steady_ns by the number of those"},
 	[STEADY_SHARE] = {"steady_share", "judged", TABLE_REAL, UNIT_RATIO, 0,
 			  "of the time of the steps that are judged: what overview.verdict speaks of"},

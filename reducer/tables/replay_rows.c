@@ -2,6 +2,8 @@
 /* What the tables of replayed steps share; see reducer/tables/replay_rows.h. */
 #include "reducer/tables/replay_rows.h"
 
+#include "reducer/tables/gpu_rows.h"
+
 static double apart(double ns, double measured_ns)
 {
 	return measured_ns > 0 ? (ns > measured_ns ? ns - measured_ns : measured_ns - ns) / measured_ns : 1;
@@ -75,22 +77,35 @@ static void note_fine(struct table *table, const struct process *process, const 
 			   process->called);
 }
 
-const struct replay_process *replay_of(struct table *table, const struct request *request, size_t process,
-				       const struct replay **replay)
+/* The steps that were replayed and are explained well enough; else NULL, and a note says why. */
+static const struct replay_process *replayed_of(struct table *table, const struct process *process, const struct replay *replay)
 {
-	const struct process *of = &request->run->processes[process];
 	const struct replay_process *replayed;
 
-	*replay = analyses_process(request->analyses, &analysis_replay, process);
-	if (!*replay || !(*replay)->count || !of->gpu || !of->gpu->queue_count)
+	if (!replay || !replay->count || !process->gpu || !process->gpu->queue_count)
 		return NULL;
-	replayed = &(*replay)->processes[0];
+	replayed = &replay->processes[0];
 	if (replayed->fault != REPLAY_FINE || replay_error(replayed) > REPLAY_ERROR_MOST) {
-		note_none(table, of, replayed);
+		note_none(table, process, replayed);
 		return NULL;
 	}
-	note_fine(table, of, replayed);
+	note_fine(table, process, replayed);
 	return replayed;
+}
+
+void replay_fill(struct table *table, const struct request *request, replay_put *put, size_t column)
+{
+	if (!gpu_any(table, request))
+		return;
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		const struct replay *replay = analyses_process(request->analyses, &analysis_replay, p);
+		const struct replay_process *replayed = replayed_of(table, process, replay);
+		if (replayed)
+			put(table, process, replay, replayed);
+	}
+	gpu_notes(table, request);
+	table_sort(table, column, false);
 }
 
 void replay_put_ns(struct table *table, size_t column, double ns)

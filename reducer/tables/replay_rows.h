@@ -14,8 +14,15 @@
 /* By how much the steps replayed as they were, or with usual delays, miss the measured time: 0.03 = 3 %, either way. */
 double replay_error(const struct replay_process *process);
 
-/* The steps of a wanted process that were replayed and are explained well enough; else NULL, and a note says why. */
-const struct replay_process *replay_of(struct table *table, const struct request *request, size_t process, const struct replay **replay);
+/* The rows of a process whose steps were replayed. */
+typedef void replay_put(struct table *table, const struct process *process, const struct replay *replay,
+			const struct replay_process *replayed);
+
+/*
+ * Fills a table, the most of `column` first: asks `put` for each wanted process whose steps are explained well enough; of the others
+ * notes say why there are none.
+ */
+void replay_fill(struct table *table, const struct request *request, replay_put *put, size_t column);
 
 /* The largest that a cell holds, of more: sums of a hostile file. */
 void replay_put_ns(struct table *table, size_t column, double ns);

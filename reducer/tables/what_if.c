@@ -61,18 +61,16 @@ static void put_row(struct table *table, const struct process *process, const st
 	table_real(table, ERROR, replay_error(replayed));
 }
 
+static void put_rows(struct table *table, const struct process *process, const struct replay *replay,
+		     const struct replay_process *replayed)
+{
+	for (size_t i = 0; i < replayed->change_count; i++)
+		put_row(table, process, replay, replayed, &replayed->changes[i]);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
-	if (!gpu_any(table, request))
-		return;
-	for (size_t p = 0; p < request->run->process_count; p++) {
-		const struct replay *replay;
-		const struct replay_process *replayed = replay_of(table, request, p, &replay);
-		for (size_t i = 0; replayed && i < replayed->change_count; i++)
-			put_row(table, &request->run->processes[p], replay, replayed, &replayed->changes[i]);
-	}
-	gpu_notes(table, request);
-	table_sort(table, NONE_SAVES, false);
+	replay_fill(table, request, put_rows, NONE_SAVES);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_replay, NULL};
