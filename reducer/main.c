@@ -351,7 +351,7 @@ static size_t without_launches(const struct table_kind **kinds, size_t count)
 static size_t without_what_is_missing(const struct options *options, const struct report_kind *format, const struct table_kind **kinds,
 				      size_t count)
 {
-	bool is_baseline = options->against_count && baseline_is(options->against[0]), has_limits = options->figure_limits.count;
+	bool has_limits = options->figure_limits.count;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -360,13 +360,9 @@ static size_t without_what_is_missing(const struct options *options, const struc
 			base_die("-t %s tells of limits: give one, for example --limit=step_p50=5%%", kinds[i]->id);
 		if (kinds[i]->needs_base && !options->against_count)
 			base_die("-t %s compares two runs: name the older one with --against=LOG", kinds[i]->id);
-		if (kinds[i]->needs_base_logs && is_baseline && is_named)
-			base_die("-t %s reads the logs of the older run: %s is a baseline, which has figures alone", kinds[i]->id,
-				 options->against[0]);
 		if (kinds[i]->needs_limits && !has_limits && (format->is_for_reading || !options->against_count) && !is_named)
 			continue;
-		if (!(kinds[i]->needs_base_logs && is_baseline))
-			kinds[kept++] = kinds[i];
+		kinds[kept++] = kinds[i];
 	}
 	return kept;
 }
@@ -455,8 +451,10 @@ static size_t open_sides(struct options *options, const struct report_kind *form
 		options->request.base = base->request;
 	}
 	asked_ready(asked, options, format, kinds, kind_count);
+	if (format == &report_baseline) /* all at once: rows and figures */
+		request_run_analyses(asked->request, kinds, kind_count);
 	if (options->against_count || options->figure_limits.count || format == &report_baseline) {
-		further = sides_compare(compared, options, format, asked, options->request.base ? base : NULL);
+		further = sides_compare(compared, options, format, kinds, kind_count, asked, options->request.base ? base : NULL);
 		options->request.compared = compared;
 	}
 	return further;
@@ -483,13 +481,21 @@ static void read_stacks(const struct request *request, const struct report_kind 
 			frames_load(request->frames, i);
 }
 
+/* The tables that are read: those that are printed, or what a format of the run makes its own of. */
+static size_t choose_read(const struct report_kind *format, const struct table_kind **kinds, size_t kind_count,
+			  const struct table_kind ***read)
+{
+	*read = kinds;
+	return format->write_run && format->tables ? tables_select(format->tables, read) : kind_count;
+}
+
 static int reduce(struct options *options, const struct report_kind *format, const char *program)
 {
 	struct request base_request = options->request;
 	struct asked asked = {.request = &options->request, .options = asked_options(options)};
 	struct asked base = {.request = &base_request, .options = asked.options};
-	const struct table_kind **kinds = NULL;
-	size_t kind_count = choose_tables(options, format, &kinds), further;
+	const struct table_kind **kinds = NULL, **read;
+	size_t kind_count = choose_tables(options, format, &kinds), read_count = choose_read(format, kinds, kind_count, &read), further;
 	struct text problem = {0}, exceeded = {0};
 	struct compared compared = {0};
 	enum limit_state limits = LIMIT_NONE;
@@ -500,8 +506,8 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	refuse_folders("--symbols", options->symbols.path);
 	/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */
 	asked.is_cut = !kind_count && !format->write_run && !format->write_folder;
-	further = open_sides(options, format, &asked, &base, &compared, kinds, kind_count);
-	read_stacks(asked.request, format, kinds, kind_count);
+	further = open_sides(options, format, &asked, &base, &compared, read, read_count);
+	read_stacks(asked.request, format, read, read_count);
 	put_problems(&problem, asked.run, base.run, further);
 	if (options->figure_limits.count)
 		limits = figure_limits_check(&options->figure_limits, &compared, &exceeded);
@@ -518,6 +524,8 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	status = status_of(limits, &problem);
 	text_free(&problem);
 	text_free(&exceeded);
+	if (read != kinds)
+		free(read);
 	free(kinds);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include "reducer/sides.h"
 
 #include "reducer/comparison/baseline.h"
+#include "reducer/comparison/kept.h"
 #include "reducer/tables/losses.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ struct gathering {
 	char *taken;	     /* of the runs that count, of the path that was read last */
 	struct figures *runs;
 	size_t run_count, run_room;
+	struct kept *kept;
+	unsigned subjects; /* whose rows are wanted */
 	struct identity *seen;
 	size_t seen_count, seen_room;
 	size_t twice, foreign, damaged;
@@ -86,6 +89,7 @@ static void take(struct gathering *gathering, const struct request *request)
 {
 	gathering->runs = base_grow(gathering->runs, &gathering->run_room, gathering->run_count + 1, sizeof(*gathering->runs));
 	figures_make(&gathering->runs[gathering->run_count++], request);
+	kept_add(gathering->kept, request, gathering->subjects);
 }
 
 /* One run, opened for its figures alone unless it is the one that is shown. */
@@ -151,6 +155,7 @@ static void finish(struct gathering *gathering, struct figures *joined, struct f
 {
 	const char *side = gathering->is_older ? "the older side" : "the newer side";
 
+	kept_finish(gathering->kept);
 	if (gathering->twice)
 		base_note("--run=each: %zu run%s of %s named twice: counted once", gathering->twice,
 			  gathering->twice == 1 ? "" : "s", side);
@@ -202,19 +207,48 @@ static void say_of_another(const struct compared *compared, const struct options
 			  compared->before_program, program);
 }
 
-size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
-		     struct asked *after, struct asked *base)
+/* Of the run that is shown. */
+static void take_traits(struct gathering *gathering)
 {
-	const char *program = after->run->program;
-	struct gathering newer = {.options = options, .format = format, .shown = after, .program = program};
-	struct gathering older = {.options = options, .format = format, .shown = base, .is_older = true, .program = program};
+	struct request plain = figures_plain(gathering->shown->request);
 
+	if (gathering->subjects & KEPT_FACTS)
+		traits_make(&gathering->kept->traits, &plain);
+}
+
+static struct gathering gathering_of(const struct options *options, const struct report_kind *format, struct asked *shown,
+				     const struct table_kind *const *kinds, size_t kind_count)
+{
+	return (struct gathering){
+		.options = options,
+		.format = format,
+		.shown = shown,
+		.kept = base_alloc(1, sizeof(struct kept)),
+		.subjects = format == &report_baseline ? KEPT_ALL : kept_wanted(kinds, kind_count),
+	};
+}
+
+size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
+		     const struct table_kind *const *kinds, size_t kind_count, struct asked *after, struct asked *base)
+{
+	struct gathering newer = gathering_of(options, format, after, kinds, kind_count);
+	struct gathering older = {0};
+
+	newer.program = after->run->program;
 	gather(&newer, &compared->after, &compared->after_runs);
-	if (base)
+	compared->after_kept = newer.kept;
+	take_traits(&newer);
+	if (base) {
+		older = gathering_of(options, format, base, kinds, kind_count);
+		older.is_older = true;
+		older.program = after->run->program;
 		gather(&older, &compared->before, &compared->before_runs);
-	else if (options->against_count)
+		compared->before_kept = older.kept;
+		take_traits(&older);
+	} else if (options->against_count) {
 		baseline_read(compared, last_against(options));
-	say_of_another(compared, options, program);
+	}
+	say_of_another(compared, options, after->run->program);
 	say_on_both(&newer, &older);
 	free(newer.seen);
 	free(newer.taken);

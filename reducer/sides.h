@@ -14,9 +14,11 @@
 /* The older run, of the last --against. False where that is a baseline, which has no logs. */
 bool sides_open_base(struct asked *base, const struct options *options);
 
-/* Figures of both sides; `base` NULL = there are no logs of an older run. Says on stderr what was left out. Returns how many
- * further runs lack something that was lost or damaged. */
+/*
+ * Figures of both sides, and the rows that these tables compare; `base` NULL = there are no logs of an older run. Says on stderr what was
+ * left out. Returns how many further runs lack something that was lost or damaged.
+ */
 size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
-		     struct asked *after, struct asked *base);
+		     const struct table_kind *const *kinds, size_t kind_count, struct asked *after, struct asked *base);
 
 #endif

@@ -6,15 +6,18 @@
  */
 #include "reducer/comparison/baseline.h"
 
+#include "reducer/comparison/baseline_kept.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define FIRST_LINE "tfprof-baseline 2"
-#define FIRST_LINE_1 "tfprof-baseline 1" /* without program and end */
-#define VALUE_MOST 1e18	 /* what a table's cell holds */
+#define FIRST_LINE "tfprof-baseline 3"
+#define FIRST_LINE_2 "tfprof-baseline 2" /* figures alone */
+#define FIRST_LINE_1 "tfprof-baseline 1" /* without program and end, too */
+#define ROWS_MOST 100 /* of a subject: some 100 bytes each, in a file that lies in a repository */
 
 static const char *const units[] = {[UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns"};
 static const char *const natures[] = {[FIGURE_WALL] = "wall", [FIGURE_TIME] = "processor", [FIGURE_FIXED] = "fixed"};
@@ -67,7 +70,7 @@ static void write_baseline(FILE *file, const struct request *request)
 			put_figure(file, &joined->items[i], runs, joined->run_count);
 			written++;
 		}
-	fprintf(file, "end\t%zu\n", written);
+	fprintf(file, "end\t%zu\t%zu\n", written, baseline_put_kept(file, request->compared->after_kept, ROWS_MOST));
 }
 
 /* A file while it is read. */
@@ -78,7 +81,9 @@ struct baseline {
 	size_t run_count, figure_count;
 	enum unit_kind kind;
 	char *program;
-	bool is_ended;
+	struct kept *kept; /* NULL = it is of a version without */
+	size_t kept_lines;
+	bool has_end, is_ended;
 	char **fields; /* of the line at hand: as many as runs, and four more */
 	size_t field_count, field_room;
 	off_t bytes; /* of the file */
@@ -115,12 +120,9 @@ static size_t find(const struct baseline *baseline, const char *word, const char
 /* A number, negative of "-". */
 static double number(const struct baseline *baseline, const char *word)
 {
-	char *end;
-	double value = strtod(word, &end);
+	double value;
 
-	if (strcmp(word, "-") == 0)
-		return -1;
-	if (end == word || *end || !(value >= 0) || value > VALUE_MOST)
+	if (!baseline_number(word, &value))
 		refuse(baseline, "not a number");
 	return value;
 }
@@ -171,16 +173,30 @@ static void read_figure(struct baseline *baseline)
 	}
 }
 
+static void read_end(struct baseline *baseline)
+{
+	if (count_of(baseline, baseline->fields[1]) != baseline->figure_count)
+		refuse(baseline, "figures are missing above its end, or stand there twice");
+	if (baseline->kept && count_of(baseline, baseline->fields[2]) != baseline->kept_lines)
+		refuse(baseline, "rows or facts are missing above its end, or stand there twice");
+	if (baseline->kept && !baseline->kept->run_count)
+		refuse(baseline, "it does not say of how many runs its rows are");
+	baseline->is_ended = true;
+}
+
 static void read_line(struct baseline *baseline)
 {
 	const char *what = baseline->fields[0];
 
 	if (baseline->is_ended) {
 		refuse(baseline, "it goes on behind its end");
-	} else if (strcmp(what, "end") == 0 && baseline->field_count == 2) {
-		if (count_of(baseline, baseline->fields[1]) != baseline->figure_count)
-			refuse(baseline, "figures are missing above its end, or stand there twice");
-		baseline->is_ended = true;
+	} else if (strcmp(what, "end") == 0 && baseline->field_count == (baseline->kept ? 3 : 2)) {
+		read_end(baseline);
+	} else if (baseline->kept && baseline_is_kept(what)) {
+		const char *wrong = baseline_take_kept(baseline->kept, baseline->fields, baseline->field_count);
+		if (wrong)
+			refuse(baseline, wrong);
+		baseline->kept_lines++;
 	} else if (strcmp(what, "program") == 0 && baseline->field_count == 2 && !baseline->program) {
 		baseline->program = base_copy(baseline->fields[1], strlen(baseline->fields[1]));
 	} else if (strcmp(what, "runs") == 0) {
@@ -218,11 +234,23 @@ static void split(struct baseline *baseline, char *line)
 	}
 }
 
+/* What the first line says. */
+static void read_version(struct baseline *baseline, const char *line)
+{
+	bool is_newest = strcmp(line, FIRST_LINE) == 0;
+
+	baseline->has_end = strcmp(line, FIRST_LINE_1) != 0;
+	if (baseline->has_end && !is_newest && strcmp(line, FIRST_LINE_2) != 0)
+		refuse(baseline, "a version of baselines that this program does not know");
+	if (is_newest)
+		baseline->kept = base_alloc(1, sizeof(*baseline->kept));
+}
+
 void baseline_read(struct compared *compared, const char *path)
 {
 	struct baseline baseline = {.path = path};
 	FILE *file = fopen(path, "r");
-	bool has_end = true, is_whole = true;
+	bool is_whole = true;
 	struct stat status;
 	char *line = NULL;
 	size_t room = 0;
@@ -234,13 +262,11 @@ void baseline_read(struct compared *compared, const char *path)
 		is_whole = strchr(line, '\n') != NULL;
 		split(&baseline, line);
 		if (++baseline.line == 1)
-			has_end = strcmp(line, FIRST_LINE_1) != 0;
-		if (baseline.line == 1 && has_end && strcmp(line, FIRST_LINE) != 0)
-			refuse(&baseline, "a version of baselines that this program does not know");
-		if (baseline.line > 1 && line[0] && line[0] != '#')
+			read_version(&baseline, line);
+		else if (line[0] && line[0] != '#')
 			read_line(&baseline);
 	}
-	if ((has_end && !baseline.is_ended) || !is_whole)
+	if ((baseline.has_end && !baseline.is_ended) || !is_whole)
 		refuse(&baseline, "it is cut off here");
 	if (!baseline.run_count || !baseline.runs[0].count)
 		refuse(&baseline, "it ends here, without figures");
@@ -251,11 +277,13 @@ void baseline_read(struct compared *compared, const char *path)
 	figures_join(&compared->before, baseline.runs, baseline.run_count);
 	compared->before.kind = baseline.kind;
 	compared->before_program = baseline.program;
+	compared->before_kept = baseline.kept;
 }
 
 const struct report_kind report_baseline = {
 	.name = "baseline",
 	.suffix = "baseline",
-	.help = "figures of the run (--run=each: of each) as a small text file to keep, for --against",
+	.help = "figures of the run (--run=each: of each), its largest rows and its facts as a text file to keep, for --against",
+	.tables = "op_stats,kernel_stats,python_time,native_time,memory.sites",
 	.write_run = write_baseline,
 };

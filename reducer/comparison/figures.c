@@ -298,20 +298,13 @@ void figures_join(struct figures *joined, const struct figures *runs, size_t run
 	free(busy);
 }
 
-static size_t steps_of(const struct request *request)
+double figures_steps(const struct request *request)
 {
 	struct step_rows rows;
-	size_t steps;
+	double steps;
 
 	step_rows_find(&rows, request);
-	steps = rows.kind == UNIT_WHOLE ? 0 : rows.whole_count;
+	steps = rows.kind == UNIT_WHOLE ? 0 : (double)rows.whole_count;
 	step_rows_free(&rows);
 	return steps;
-}
-
-struct figures_basis figures_basis(const struct request *before, const struct request *after)
-{
-	double older = (double)steps_of(before), newer = (double)steps_of(after);
-
-	return older > 0 && newer > 0 ? (struct figures_basis){older, newer, true} : (struct figures_basis){1, 1, false};
 }

@@ -58,12 +58,8 @@ const struct figure *figures_find(const struct figures *figures, const char *id)
 struct figure *figures_add(struct figures *figures, const char *id, enum table_unit unit, enum figure_nature nature, double value,
 			   const char *help);
 
-/* By how much sums of each run are divided: its whole steps where both have some, else 1. */
-struct figures_basis {
-	double before, after;
-	bool has_steps;
-};
-struct figures_basis figures_basis(const struct request *before, const struct request *after);
+/* Whole steps of the run; 0 = it has none. */
+double figures_steps(const struct request *request);
 
 /* What every table of a comparison makes of the rows of other tables: all of them, unsorted, in files' length. */
 struct request figures_plain(const struct request *request);

@@ -7,28 +7,33 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double difference(const struct join_row *row, const struct figures_basis *basis)
+static double of_before(const struct join_row *row, const struct kept_pair *pair)
 {
-	return row->after.values[LOOKED_NS] / basis->after - row->before.values[LOOKED_NS] / basis->before;
+	return row->before.values[looked_value(pair)] / pair->basis.before;
+}
+
+static double of_after(const struct join_row *row, const struct kept_pair *pair)
+{
+	return row->after.values[looked_value(pair)] / pair->basis.after;
 }
 
 static int by_difference(const void *a, const void *b, void *context)
 {
-	double one = fabs(difference(a, context)), other = fabs(difference(b, context));
+	double one = fabs(of_after(a, context) - of_before(a, context)), other = fabs(of_after(b, context) - of_before(b, context));
 
 	return one > other ? -1 : one < other;
 }
 
-static void put_row(struct table *table, const struct join_row *row, const struct figures_basis *basis, const struct looked_delays *delays)
+static void put_row(struct table *table, const struct join_row *row, const struct kept_pair *pair, const struct looked_delays *delays)
 {
-	double before = row->before.values[LOOKED_NS] / basis->before, after = row->after.values[LOOKED_NS] / basis->after;
-	double error = hypot(row->before.values[LOOKED_ERROR_OF] / basis->before, row->after.values[LOOKED_ERROR_OF] / basis->after);
-	double change = after - before;
+	double before = of_before(row, pair), after = of_after(row, pair), change = after - before;
+	double error = hypot(row->before.values[LOOKED_ERROR_OF] / pair->basis.before,
+			     row->after.values[LOOKED_ERROR_OF] / pair->basis.after);
 
 	table_row(table);
 	table_string(table, LOOKED_NAME, row->keys[0]);
 	table_string(table, LOOKED_PLACE, row->keys[1]);
-	if (row->before.is_there)
+	if (row->before.is_there || row->before.is_bound)
 		table_integer(table, LOOKED_BEFORE, llround(before));
 	if (row->after.is_there)
 		table_integer(table, LOOKED_AFTER, llround(after));
@@ -40,18 +45,18 @@ static void put_row(struct table *table, const struct join_row *row, const struc
 	table_string(table, LOOKED_VERDICT, verdict_of_looks(change, error, change > 0 ? delays->after : delays->before));
 }
 
-void looked_rows(struct table *table, struct join *join, const struct figures_basis *basis, const struct looked_delays *delays)
+void looked_rows(struct table *table, struct kept_pair *pair, const struct looked_delays *delays)
 {
-	struct figures_basis of = *basis;
+	const struct join *join = &pair->join;
+	struct text basis = {0};
 
+	kept_bound(pair, table, looked_value(pair));
 	if (join->count)
-		qsort_r(join->rows, join->count, sizeof(*join->rows), by_difference, &of);
+		qsort_r(join->rows, join->count, sizeof(*join->rows), by_difference, pair);
 	for (size_t i = 0; i < join->count; i++)
-		if (join->rows[i].before.values[LOOKED_NS] > 0 || join->rows[i].after.values[LOOKED_NS] > 0)
-			put_row(table, &join->rows[i], basis, delays);
-	if (basis->has_steps)
-		table_note(table, NOTE_INFERRED, "Estimates by looks, of a step: %.0f in the older run, %.0f in the newer one.",
-			   basis->before, basis->after);
-	else
-		table_note(table, NOTE_INFERRED, "Estimates by looks, of the whole runs: not both have steps.");
+		if (of_before(&join->rows[i], pair) > 0 || of_after(&join->rows[i], pair) > 0)
+			put_row(table, &join->rows[i], pair, delays);
+	kept_say_basis(pair, &basis);
+	table_note(table, NOTE_INFERRED, "Estimates by looks, %s", basis.bytes);
+	text_free(&basis);
 }

@@ -7,8 +7,7 @@
 #ifndef REDUCER_COMPARISON_LOOKED_H
 #define REDUCER_COMPARISON_LOOKED_H
 
-#include "reducer/comparison/figures.h"
-#include "reducer/comparison/join.h"
+#include "reducer/comparison/kept.h"
 
 enum looked_column {
 	LOOKED_NAME,
@@ -31,8 +30,12 @@ enum looked_column {
 	[LOOKED_CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"}, \
 	[LOOKED_ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"}
 
-/* Values of a join_spec. */
-enum looked_value { LOOKED_NS, LOOKED_ERROR_OF };
+/* Values of a join_spec: a time where both runs have steps, its standard error, and the time where not. */
+enum looked_value { LOOKED_STEPS, LOOKED_ERROR_OF, LOOKED_ALL };
+static inline enum looked_value looked_value(const struct kept_pair *pair)
+{
+	return pair->basis.has_steps ? LOOKED_STEPS : LOOKED_ALL;
+}
 
 /* What of a step the sides' threads waited for a processor: by so much more a time may be longer for nothing that the program did. */
 struct looked_delays {
@@ -40,6 +43,6 @@ struct looked_delays {
 };
 
 /* A row for each function, the largest difference first, and a note on what they are of. Keys 0 and 1 are name and place. */
-void looked_rows(struct table *table, struct join *join, const struct figures_basis *basis, const struct looked_delays *delays);
+void looked_rows(struct table *table, struct kept_pair *pair, const struct looked_delays *delays);
 
 #endif

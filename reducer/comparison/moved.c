@@ -72,14 +72,14 @@ static size_t join_alike(struct lone *list, size_t count)
 
 #define ROUNDS 16 /* what was joined is in nobody's way: two of one name are told apart by what lies around them */
 
-size_t moved_join(struct join *join)
+size_t moved_join(struct join *join, size_t value)
 {
 	struct lone *list = base_alloc(join->count + 1, sizeof(*list));
 	size_t count = 0, joined = 0;
 
 	for (size_t i = 0; i < join->count; i++) {
 		struct join_row *row = &join->rows[i];
-		if (row->before.is_there != row->after.is_there && row->before.values[0] + row->after.values[0] > 0)
+		if (row->before.is_there != row->after.is_there && row->before.values[value] + row->after.values[value] > 0)
 			list[count++] = (struct lone){row, strlen(row->keys[1])};
 	}
 	if (count)

@@ -10,7 +10,7 @@
 
 #include "reducer/comparison/join.h"
 
-/* Keys 0 and 1 are function and file; the first value is what counts. Of rows that only one run has. Returns how many were joined. */
-size_t moved_join(struct join *join);
+/* Keys 0 and 1 are function and file; `value` is what counts. Of rows that only one run has. Returns how many were joined. */
+size_t moved_join(struct join *join, size_t value);
 
 #endif

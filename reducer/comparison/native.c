@@ -18,26 +18,33 @@ static const struct table_column columns[] = {
 	[LOOKED_VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "slower, faster, or no difference to tell (by the samples)"},
 };
 
+const struct kept_kind kept_native = {
+	.word = "native",
+	.rows = "functions",
+	.table = &table_comparison_native,
+	.spec = {.kind = &table_native_time,
+		 .keys = {"function", "module"},
+		 .values = {"step_cpu_own_ns", "cpu_error_ns", "cpu_own_ns"},
+		 .errors = 1u << LOOKED_ERROR_OF,
+		 .rank = LOOKED_ALL},
+	.is_recorded = native_looks_any,
+};
+
 static void fill(struct table *table, const struct request *request)
 {
-	static const struct join_spec of_steps = {
-		&table_native_time, {"function", "module"}, {"step_cpu_own_ns", "cpu_error_ns"}, 1u << LOOKED_ERROR_OF};
-	static const struct join_spec of_all = {
-		&table_native_time, {"function", "module"}, {"cpu_own_ns", "cpu_error_ns"}, 1u << LOOKED_ERROR_OF};
-	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct figures_basis basis = figures_basis(&before, &after);
-	struct join join;
+	struct kept_pair pair;
+	const char *lacking;
 
-	if (!native_looks_any(&before) || !native_looks_any(&after)) {
-		table_note(table, NOTE_MISSING, "The %s run has no looks at native code: -t native_time says why.",
-			   native_looks_any(&after) ? "older" : "newer");
+	if (!kept_compare(&pair, table, request, KEPT_NATIVE))
 		return;
+	if (!kept_is_recorded(&pair, &lacking)) {
+		table_note(table, NOTE_MISSING, "The %s run has no looks at native code: -t native_time says why.", lacking);
+	} else {
+		looked_rows(table, &pair, &(struct looked_delays){0, 0});
+		table_note(table, NOTE_INFO,
+			   "Processor time alone, of samples: native_time tells how much of it they stand for, and what threads wait for.");
 	}
-	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
-	looked_rows(table, &join, &basis, &(struct looked_delays){0, 0});
-	table_note(table, NOTE_INFO,
-		   "Processor time alone, of samples: native_time tells how much of it they stand for, and what threads wait for.");
-	join_free(&join);
+	kept_close(&pair);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
@@ -52,7 +59,6 @@ const struct table_kind table_comparison_native = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
-	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill,
 };

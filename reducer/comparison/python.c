@@ -6,11 +6,8 @@
  * that it calls. All are estimates by looks (tables/python_looks.h): what differs by less than twice its standard error is not
  * called different, nor what may be the wait for a processor alone, of which no look tells in what function it was.
  */
-#include "reducer/comparison/figures.h"
 #include "reducer/comparison/looked.h"
 #include "reducer/comparison/moved.h"
-#include "reducer/comparison/verdict.h"
-#include "reducer/tables/busy.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 
@@ -28,44 +25,45 @@ static const struct table_column columns[] = {
 			     "processor)"},
 };
 
-/* How long of a step (without steps of all) the thread that counts waited for a processor; 0 where that is little or not known. */
-static double delay_of(const struct request *request, bool has_steps)
-{
-	struct step_rows rows;
-	struct busy busy;
-	double all = 0;
+const struct kept_kind kept_python = {
+	.word = "python",
+	.rows = "functions",
+	.table = &table_comparison_python,
+	.spec = {.kind = &table_python_time,
+		 .keys = {"function", "file"},
+		 .values = {"step_own_ns", "own_error_ns", "time_own_ns"},
+		 .errors = 1u << LOOKED_ERROR_OF,
+		 .rank = LOOKED_ALL},
+	.is_recorded = python_looks_any,
+};
 
-	step_rows_find(&rows, request);
-	busy = busy_find(&rows, request);
-	for (size_t i = 0; i < rows.count; i++)
-		all += step_rows_judges(&rows, i) ? (double)rows.items[i]->total_ns : 0;
-	/* Without steps the functions' time is that of all processes, and this one's wait the longest of them. */
-	all = has_steps && rows.judged_count ? all / (double)rows.judged_count : busy.stretch_ns * (double)rows.processes;
-	step_rows_free(&rows);
-	return busy.share >= VERDICT_BUSY ? busy.share * all : 0;
+/* Of a mean run of each side. */
+static struct looked_delays delays_of(const struct kept_pair *pair)
+{
+	const struct kept *before = pair->before_side, *after = pair->after_side;
+	bool has_steps = pair->basis.has_steps;
+
+	return (struct looked_delays){(has_steps ? before->step_delay_ns : before->delay_ns) / (double)before->run_count,
+				      (has_steps ? after->step_delay_ns : after->delay_ns) / (double)after->run_count};
 }
 
 static void fill(struct table *table, const struct request *request)
 {
-	static const struct join_spec of_steps = {
-		&table_python_time, {"function", "file"}, {"step_own_ns", "own_error_ns"}, 1u << LOOKED_ERROR_OF};
-	static const struct join_spec of_all = {
-		&table_python_time, {"function", "file"}, {"time_own_ns", "own_error_ns"}, 1u << LOOKED_ERROR_OF};
-	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct figures_basis basis = figures_basis(&before, &after);
-	struct join join;
+	struct kept_pair pair;
 	struct looked_delays delays;
+	const char *lacking;
 	size_t moved;
 
-	if (!python_looks_any(&before) || !python_looks_any(&after)) {
-		table_note(table, NOTE_MISSING, "The %s run has no looks at Python code: -t python_time says why.",
-			   python_looks_any(&after) ? "older" : "newer");
+	if (!kept_compare(&pair, table, request, KEPT_PYTHON))
+		return;
+	if (!kept_is_recorded(&pair, &lacking)) {
+		table_note(table, NOTE_MISSING, "The %s run has no looks at Python code: -t python_time says why.", lacking);
+		kept_close(&pair);
 		return;
 	}
-	delays = (struct looked_delays){delay_of(&before, basis.has_steps), delay_of(&after, basis.has_steps)};
-	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
-	moved = moved_join(&join);
-	looked_rows(table, &join, &basis, &delays);
+	delays = delays_of(&pair);
+	moved = moved_join(&pair.join, looked_value(&pair));
+	looked_rows(table, &pair, &delays);
 	if (moved)
 		table_note(table, NOTE_INFERRED,
 			   "%zu function%s in files of the same name in another folder %s taken for the same: by the ends of their paths.",
@@ -74,11 +72,11 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFERRED,
 			   "Wall time, also that in which other work had the processors: %.2f ms of %s before, %.2f ms now. No look tells "
 			   "in which function that was: what differs by less is not called slower or faster.",
-			   delays.before / 1e6, basis.has_steps ? "a step" : "the run", delays.after / 1e6);
+			   delays.before / 1e6, pair.basis.has_steps ? "a step" : "the run", delays.after / 1e6);
 	else
 		table_note(table, NOTE_INFO,
 			   "Wall time, also that in which other work had the processors: comparison.times says how long that was.");
-	join_free(&join);
+	kept_close(&pair);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
@@ -93,7 +91,6 @@ const struct table_kind table_comparison_python = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
-	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill,
 };

@@ -5,8 +5,7 @@
  * Rule: by the function that asked and the user's own Python function above it, so that other builds and other ways there
  * compare; an estimate that differs by less than SURE standard errors is not called different.
  */
-#include "reducer/comparison/figures.h"
-#include "reducer/comparison/join.h"
+#include "reducer/comparison/kept.h"
 #include "reducer/tables/notes.h"
 
 #include <math.h>
@@ -15,6 +14,9 @@
 
 /* Standard errors. Of equal runs one of 370 functions passes that by chance; with two it were one of 22, of dozens of rows some. */
 #define SURE 3
+/* The same certainty where the error is by how runs differ: Student's t by degrees of freedom, as many runs as there are less two. */
+static const double sure_of_runs[] = {0, 235.8, 19.2, 9.22, 6.62, 5.51, 4.90, 4.53, 4.28, 4.09, 3.96, 3.85, 3.76};
+#define RUNS_LISTED (sizeof(sure_of_runs) / sizeof(sure_of_runs[0]))
 
 enum {
 	BEFORE,
@@ -34,17 +36,19 @@ enum {
 
 static const struct table_column columns[] = {
 	[BEFORE] = {"before_bytes", "before", TABLE_INTEGER, UNIT_BYTES, 0,
-		    "usable bytes live at the older run's peak; empty = never met"},
+		    "usable bytes live at the older run's peak, of several the mean; empty = never met"},
 	[AFTER] = {"after_bytes", "after", TABLE_INTEGER, UNIT_BYTES, 0, "the same of the newer run"},
 	[DIFFERENCE] = {"difference_bytes", "difference", TABLE_INTEGER, UNIT_BYTES, 0, "after - before"},
 	[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 1, "difference by before; empty where there is none"},
-	[ERROR] = {"error_bytes", "+-", TABLE_INTEGER, UNIT_BYTES, 1, "standard error of the difference; empty = exact"},
+	[ERROR] = {"error_bytes", "+-", TABLE_INTEGER, UNIT_BYTES, 1,
+		   "standard error of the difference, by the sample or, where that is more, by how runs differ; "
+		   "empty = exact"},
 	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "more, less, or no difference to tell (by the sample)"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost function that is not an allocator's own"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2,
 		       "heap, mmap, device:N, pinned, managed, a framework's"},
-	[BEFORE_CALLS] = {"before_allocations", "calls", TABLE_INTEGER, UNIT_COUNT, 2, "allocations in the older run, in all"},
-	[AFTER_CALLS] = {"after_allocations", "calls now", TABLE_INTEGER, UNIT_COUNT, 2, "allocations in the newer run, in all"},
+	[BEFORE_CALLS] = {"before_allocations", "calls", TABLE_INTEGER, UNIT_COUNT, 2, "allocations in the older run, of several the mean"},
+	[AFTER_CALLS] = {"after_allocations", "calls now", TABLE_INTEGER, UNIT_COUNT, 2, "the same in the newer run"},
 	[SCRIPT] = {"script", "for", TABLE_TEXT, UNIT_NONE, 0,
 		    "innermost Python function above it that is the user's own, and its file"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "the program or library that holds the function"},
@@ -53,39 +57,68 @@ static const struct table_column columns[] = {
 enum { KEY_SCRIPT, KEY_FUNCTION, KEY_ALLOCATOR, KEY_MODULE };
 enum { VALUE_PEAK, VALUE_ERROR, VALUE_CALLS };
 
-static double difference(const struct join_row *row)
+static double of_side(const struct join_side *side, double runs, size_t value)
 {
-	return row->after.values[VALUE_PEAK] - row->before.values[VALUE_PEAK];
+	return side->values[value] / runs;
 }
 
-static int by_difference(const void *a, const void *b)
+static double difference(const struct join_row *row, const struct kept_basis *basis)
 {
-	double one = fabs(difference(a)), other = fabs(difference(b));
+	return of_side(&row->after, basis->after, VALUE_PEAK) - of_side(&row->before, basis->before, VALUE_PEAK);
+}
+
+static int by_difference(const void *a, const void *b, void *context)
+{
+	double one = fabs(difference(a, context)), other = fabs(difference(b, context));
 
 	return one > other ? -1 : one < other;
 }
 
-static void put_row(struct table *table, const struct join_row *row)
+static void put_side(struct table *table, const struct join_side *side, double runs, size_t peak, size_t calls)
 {
-	double error = hypot(row->before.values[VALUE_ERROR], row->after.values[VALUE_ERROR]);
-	double change = difference(row);
-	bool is_estimated = row->before.is_known[VALUE_ERROR] || row->after.is_known[VALUE_ERROR];
+	if (side->is_there || side->is_bound)
+		table_integer(table, peak, llround(of_side(side, runs, VALUE_PEAK)));
+	if (side->is_there)
+		table_integer(table, calls, llround(of_side(side, runs, VALUE_CALLS)));
+}
+
+/* Standard error of a side's mean by how its runs differ. */
+static double between_runs(const struct join_side *side, double runs)
+{
+	return runs > 1 ? side->spread / sqrt(runs * (runs - 1)) : 0;
+}
+
+struct error {
+	double bytes;
+	double sure; /* so many of them are sure */
+	bool is_known;
+};
+
+static struct error error_of(const struct join_row *row, const struct kept_basis *basis)
+{
+	double by_sample = hypot(of_side(&row->before, basis->before, VALUE_ERROR), of_side(&row->after, basis->after, VALUE_ERROR));
+	double by_runs = hypot(between_runs(&row->before, basis->before), between_runs(&row->after, basis->after));
+	size_t freedom = (size_t)(basis->before + basis->after) - 2;
+
+	if (by_runs <= by_sample)
+		return (struct error){by_sample, SURE, row->before.is_known[VALUE_ERROR] || row->after.is_known[VALUE_ERROR]};
+	return (struct error){by_runs, freedom < RUNS_LISTED ? sure_of_runs[freedom] : sure_of_runs[RUNS_LISTED - 1], true};
+}
+
+static void put_row(struct table *table, const struct join_row *row, const struct kept_basis *basis)
+{
+	struct error error = error_of(row, basis);
+	double change = difference(row, basis), before = of_side(&row->before, basis->before, VALUE_PEAK);
 
 	table_row(table);
-	if (row->before.is_there) {
-		table_integer(table, BEFORE, llround(row->before.values[VALUE_PEAK]));
-		table_integer(table, BEFORE_CALLS, llround(row->before.values[VALUE_CALLS]));
-	}
-	if (row->after.is_there) {
-		table_integer(table, AFTER, llround(row->after.values[VALUE_PEAK]));
-		table_integer(table, AFTER_CALLS, llround(row->after.values[VALUE_CALLS]));
-	}
+	put_side(table, &row->before, basis->before, BEFORE, BEFORE_CALLS);
+	put_side(table, &row->after, basis->after, AFTER, AFTER_CALLS);
 	table_integer(table, DIFFERENCE, llround(change));
-	if (row->before.values[VALUE_PEAK] > 0)
-		table_real(table, CHANGE, change / row->before.values[VALUE_PEAK]);
-	if (is_estimated)
-		table_integer(table, ERROR, llround(error));
-	table_string(table, VERDICT, fabs(change) <= SURE * error ? "no difference to tell" : change > 0 ? "more" : "less");
+	if (before > 0)
+		table_real(table, CHANGE, change / before);
+	if (error.is_known)
+		table_integer(table, ERROR, llround(error.bytes));
+	table_string(table, VERDICT, fabs(change) <= error.sure * error.bytes ? "no difference to tell" : change > 0 ? "more" : "less");
 	table_string(table, FUNCTION, row->keys[KEY_FUNCTION][0] ? row->keys[KEY_FUNCTION] : NULL);
 	table_string(table, ALLOCATOR, row->keys[KEY_ALLOCATOR]);
 	table_string(table, SCRIPT, row->keys[KEY_SCRIPT][0] ? row->keys[KEY_SCRIPT] : NULL);
@@ -109,25 +142,38 @@ static bool is_of_host(const struct join_row *row)
 	return strcmp(row->keys[KEY_ALLOCATOR], "heap") == 0 || strcmp(row->keys[KEY_ALLOCATOR], "mmap") == 0;
 }
 
+const struct kept_kind kept_sites = {
+	.word = "site",
+	.rows = "functions",
+	.table = &table_comparison_sites,
+	.spec = {.kind = &table_memory_sites,
+		 .keys = {"stack", "function", "allocator", "module"},
+		 .values = {"peak_bytes", "peak_error_bytes", "allocations"},
+		 .errors = 1u << VALUE_ERROR,
+		 .rank = VALUE_PEAK},
+	.is_mean = true,
+	.is_recorded = has_stacks,
+};
+
 static void fill(struct table *table, const struct request *request)
 {
-	static const struct join_spec spec = {&table_memory_sites,
-					      {"stack", "function", "allocator", "module"},
-					      {"peak_bytes", "peak_error_bytes", "allocations"},
-					      1u << VALUE_ERROR};
-	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct join join;
-	bool has_both = has_stacks(&before) && has_stacks(&after);
+	struct kept_pair pair;
+	struct join *join = &pair.join;
 	size_t equal = 0, left_out = 0;
+	const char *lacking;
+	bool has_both;
 
-	join_make(&join, &spec, &before, &after);
-	if (join.count)
-		qsort(join.rows, join.count, sizeof(*join.rows), by_difference);
-	for (size_t i = 0; i < join.count; i++)
-		if (!has_both && is_of_host(&join.rows[i]))
+	if (!kept_compare(&pair, table, request, KEPT_SITES))
+		return;
+	has_both = kept_is_recorded(&pair, &lacking);
+	kept_bound(&pair, table, VALUE_PEAK);
+	if (join->count)
+		qsort_r(join->rows, join->count, sizeof(*join->rows), by_difference, &pair.basis);
+	for (size_t i = 0; i < join->count; i++)
+		if (!has_both && is_of_host(&join->rows[i]))
 			left_out++;
-		else if (difference(&join.rows[i]) != 0)
-			put_row(table, &join.rows[i]);
+		else if (difference(&join->rows[i], &pair.basis) != 0)
+			put_row(table, &join->rows[i], &pair.basis);
 		else
 			equal++;
 	if (equal)
@@ -135,9 +181,8 @@ static void fill(struct table *table, const struct request *request)
 	if (left_out)
 		table_note(table, NOTE_MISSING,
 			   "The %s run recorded no call stacks of the heap (TFPROF_MALLOC=sample or full does): %zu "
-			   BY_COUNT("function of heap and mmap is", "functions of heap and mmap are") " not compared.",
-			   has_stacks(&after) ? "older" : has_stacks(&before) ? "newer" : "older and the newer", left_out);
-	join_free(&join);
+			   BY_COUNT("function of heap and mmap is", "functions of heap and mmap are") " not compared.", lacking, left_out);
+	kept_close(&pair);
 }
 
 const struct table_kind table_comparison_sites = {
@@ -152,6 +197,5 @@ const struct table_kind table_comparison_sites = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
-	.needs_base_logs = true,
 	.fill = fill,
 };

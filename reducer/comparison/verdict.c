@@ -2,6 +2,8 @@
 /* What may be said of a difference. See verdict.h. */
 #include "reducer/comparison/verdict.h"
 
+#include "reducer/comparison/kept.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,13 @@ static void free_runs(struct figures *runs, size_t count)
 	free(runs);
 }
 
+static void free_kept(struct kept *kept)
+{
+	if (kept)
+		kept_free(kept);
+	free(kept);
+}
+
 void compared_free(struct compared *compared)
 {
 	free_runs(compared->before_runs, compared->before.run_count);
@@ -20,6 +29,8 @@ void compared_free(struct compared *compared)
 	figures_free(&compared->before);
 	figures_free(&compared->after);
 	free(compared->before_program);
+	free_kept(compared->before_kept);
+	free_kept(compared->after_kept);
 }
 
 const char *verdict_word(enum verdict_kind kind, enum table_unit unit)

@@ -16,11 +16,14 @@
 
 #define VERDICT_ROUNDING 1e-12 /* shares that differ by less are the same, worked out another way */
 
+struct kept;
+
 /* The figures of both sides. */
 struct compared {
 	struct figures before, after;		  /* joined, where a side has several runs; before: empty = nothing is compared */
 	struct figures *before_runs, *after_runs; /* each, or NULL where there is one alone */
 	char *before_program;			  /* that a baseline is of; NULL = it does not say, or there is none */
+	struct kept *before_kept, *after_kept;	  /* rows and facts (kept.h); before: NULL = a baseline has none */
 };
 void compared_free(struct compared *compared);
 

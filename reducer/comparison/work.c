@@ -5,8 +5,7 @@
  * Rule: where both runs have steps a time is that of a step, so that runs of different length can be compared; the largest
  * difference comes first, either way.
  */
-#include "reducer/comparison/figures.h"
-#include "reducer/comparison/join.h"
+#include "reducer/comparison/kept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,38 +23,42 @@ static const struct table_column columns[] = {
 	[DIFFERENCE] = {"difference_ns", "difference", TABLE_INTEGER, UNIT_NS, 0,
 			"after - before; what a run does not have counts as 0"},
 	[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"},
-	[BEFORE_COUNT] = {"before_times", "times", TABLE_INTEGER, UNIT_COUNT, 1, "how often it ran in the older run, in all"},
-	[AFTER_COUNT] = {"after_times", "times now", TABLE_INTEGER, UNIT_COUNT, 1, "how often it ran in the newer run, in all"},
+	[BEFORE_COUNT] = {"before_times", "times", TABLE_INTEGER, UNIT_COUNT, 1,
+			  "how often it ran in the older run, of several in all of them"},
+	[AFTER_COUNT] = {"after_times", "times now", TABLE_INTEGER, UNIT_COUNT, 1, "the same in the newer run"},
 	[BEFORE_MEAN] = {"before_avg_ns", "once", TABLE_INTEGER, UNIT_NS, 2, "mean of one time in the older run"},
 	[AFTER_MEAN] = {"after_avg_ns", "once now", TABLE_INTEGER, UNIT_NS, 2, "mean of one time in the newer run"},
-	[ONLY] = {"only", "only", TABLE_TEXT, UNIT_NONE, 0, "before or after, where only one run has it"},
+	[ONLY] = {"only", "only", TABLE_TEXT, UNIT_NONE, 0,
+		  "before or after, where only one run has it; or small before: a baseline left out what had so little, and before is "
+		  "the most it can have had"},
 };
 
 enum { VALUE_NS, VALUE_TIMES };
 
-static double difference(const struct join_row *row, struct figures_basis basis)
+static double difference(const struct join_row *row, struct kept_basis basis)
 {
 	return row->after.values[VALUE_NS] / basis.after - row->before.values[VALUE_NS] / basis.before;
 }
 
 static int by_difference(const void *a, const void *b, void *context)
 {
-	double one = fabs(difference(a, *(struct figures_basis *)context)), other = fabs(difference(b, *(struct figures_basis *)context));
+	double one = fabs(difference(a, *(struct kept_basis *)context)), other = fabs(difference(b, *(struct kept_basis *)context));
 
 	return one > other ? -1 : one < other;
 }
 
 static void put_side(struct table *table, const struct join_side *side, double basis, size_t time, size_t count, size_t each)
 {
+	if (side->is_there || side->is_bound)
+		table_integer(table, time, (int64_t)llround(side->values[VALUE_NS] / basis));
 	if (!side->is_there)
 		return;
-	table_integer(table, time, (int64_t)llround(side->values[VALUE_NS] / basis));
 	table_integer(table, count, (int64_t)side->values[VALUE_TIMES]);
 	if (side->values[VALUE_TIMES] > 0)
 		table_integer(table, each, (int64_t)llround(side->values[VALUE_NS] / side->values[VALUE_TIMES]));
 }
 
-static void put_row(struct table *table, const struct join_row *row, struct figures_basis basis, bool is_ops)
+static void put_row(struct table *table, const struct join_row *row, struct kept_basis basis, bool is_ops)
 {
 	double before = row->before.values[VALUE_NS] / basis.before;
 
@@ -69,45 +72,55 @@ static void put_row(struct table *table, const struct join_row *row, struct figu
 	/* Of the cells as they are shown: a reader may subtract. */
 	table_integer(table, DIFFERENCE,
 		      (int64_t)llround(row->after.values[VALUE_NS] / basis.after) - (int64_t)llround(before));
-	if (row->before.is_there && row->after.is_there && before > 0)
+	if ((row->before.is_there || row->before.is_bound) && row->after.is_there && before > 0)
 		table_real(table, CHANGE, difference(row, basis) / before);
-	if (!row->before.is_there || !row->after.is_there)
+	if (row->before.is_bound && before > 0)
+		table_string(table, ONLY, "after, or small before");
+	else if (!row->before.is_there || !row->after.is_there)
 		table_string(table, ONLY, row->before.is_there ? "before" : "after");
 }
 
-static void fill(struct table *table, const struct request *request, const struct join_spec *spec, bool is_ops)
+static void fill(struct table *table, const struct request *request, enum kept_subject subject)
 {
-	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct figures_basis basis = figures_basis(&before, &after);
-	struct join join;
+	struct kept_pair pair;
+	struct text basis = {0};
 
-	if (!is_ops)
-		after.group = before.group = GROUP_KERNEL;
-	join_make(&join, spec, &before, &after);
-	if (join.count)
-		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
-	for (size_t i = 0; i < join.count; i++)
-		put_row(table, &join.rows[i], basis, is_ops);
-	if (join.count && basis.has_steps)
-		table_note(table, NOTE_INFO, "Times are of a step: %.0f in the older run, %.0f in the newer one.", basis.before,
-			   basis.after);
-	else if (join.count)
-		table_note(table, NOTE_INFO, "Times are of the whole runs: not both have steps.");
-	join_free(&join);
+	if (!kept_compare(&pair, table, request, subject))
+		return;
+	kept_say_basis(&pair, &basis);
+	if (pair.join.count)
+		table_note(table, NOTE_INFO, "Times are %s", basis.bytes);
+	kept_bound(&pair, table, VALUE_NS);
+	if (pair.join.count)
+		qsort_r(pair.join.rows, pair.join.count, sizeof(*pair.join.rows), by_difference, &pair.basis);
+	for (size_t i = 0; i < pair.join.count; i++)
+		put_row(table, &pair.join.rows[i], pair.basis, subject == KEPT_OPS);
+	text_free(&basis);
+	kept_close(&pair);
 }
+
+const struct kept_kind kept_ops = {
+	.word = "op",
+	.rows = "ops",
+	.table = &table_comparison_ops,
+	.spec = {.kind = &table_op_stats, .keys = {"name", "type", "side"}, .values = {"self_ns", "occurrences"}, .rank = VALUE_NS},
+};
+const struct kept_kind kept_kernels = {
+	.word = "kernel",
+	.rows = "kernels",
+	.table = &table_comparison_kernels,
+	.spec = {.kind = &table_kernel_stats, .keys = {"kernel_name"}, .values = {"total_ns", "occurrences"}, .rank = VALUE_NS},
+	.group = GROUP_KERNEL,
+};
 
 static void fill_ops(struct table *table, const struct request *request)
 {
-	static const struct join_spec spec = {&table_op_stats, {"name", "type", "side"}, {"self_ns", "occurrences"}, 0};
-
-	fill(table, request, &spec, true);
+	fill(table, request, KEPT_OPS);
 }
 
 static void fill_kernels(struct table *table, const struct request *request)
 {
-	static const struct join_spec spec = {&table_kernel_stats, {"kernel_name"}, {"total_ns", "occurrences"}, 0};
-
-	fill(table, request, &spec, false);
+	fill(table, request, KEPT_KERNELS);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_steps, &analysis_work, NULL};
@@ -122,7 +135,6 @@ const struct table_kind table_comparison_ops = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
-	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill_ops,
 };
@@ -136,7 +148,6 @@ const struct table_kind table_comparison_kernels = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
-	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill_kernels,
 };

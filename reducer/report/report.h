@@ -38,13 +38,13 @@ struct report_kind {
 	bool is_for_reading; /* tables show their usual number of rows, not all */
 	const char *summary_begin, *summary_end; /* what the summary, which is text, stands between; NULL = nothing */
 	bool is_single;      /* one table a file */
-	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all */
+	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all. Of write_run: what it reads */
 	bool leaves_out_launches; /* unless -t names them: a row for each launch, and nobody reads a million of them */
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
 	/* What it shows of the run itself, where all tables are wanted: beside them, maybe in another thread. NULL = nothing. */
 	void (*draw)(struct text *drawing, const struct request *request);
 	bool is_without_sums; /* shows nothing of enum run_sum */
-	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
+	/* A format of the time line or of the run instead of tables: `write` is NULL. The run is scanned, for what `tables` read. */
 	void (*write_run)(FILE *file, const struct request *request);
 	/* The same into a folder, made where there is none: `write` and `write_run` are NULL. */
 	void (*write_folder)(const char *path, const struct request *request);

@@ -20,7 +20,8 @@ static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
 		  "run (found by the reducer; of the main process, after which reports are named, the log), host (machine and process), "
-		  "environment (variables of ranks, devices, frameworks), framework (what of it can be recorded), note, gpu"},
+		  "environment (variables of ranks, devices, frameworks), framework (what of it can be recorded), note, gpu (devices), "
+		  "gpu, measured (counts, sizes and times of this run)"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
 	[MACHINE] = TABLE_HOST,
@@ -127,13 +128,15 @@ static void add_pairs(struct table *table, const struct request *request, pairs_
 	free(common);
 }
 
-static void add_number(struct table *table, const struct process *process, const char *name, uint64_t value)
+#define MEASURED "gpu, measured" /* comparison/traits.c leaves them out: no two runs are alike in them */
+
+static void add_number(struct table *table, const struct process *process, const char *kind, const char *name, uint64_t value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 	if (value)
-		add(table, process, "gpu", name, text);
+		add(table, process, kind, name, text);
 }
 
 /* A device as CUPTI describes it, and what the driver answered about its memory. */
@@ -148,19 +151,19 @@ static void add_device(struct table *table, const struct process *process, const
 	if (device->major)
 		add(table, process, "gpu", name, text);
 	snprintf(name, sizeof(name), "device %u multiprocessors", device->id);
-	add_number(table, process, name, device->multiprocessors);
+	add_number(table, process, "gpu", name, device->multiprocessors);
 	snprintf(name, sizeof(name), "device %u memory bytes", device->id);
-	add_number(table, process, name, device->memory_bytes);
+	add_number(table, process, "gpu", name, device->memory_bytes);
 	snprintf(name, sizeof(name), "device %u memory bytes a second", device->id);
-	add_number(table, process, name, device->bandwidth);
+	add_number(table, process, "gpu", name, device->bandwidth);
 	snprintf(name, sizeof(name), "device %u Hz", device->id);
-	add_number(table, process, name, device->clock);
+	add_number(table, process, "gpu", name, device->clock);
 	snprintf(name, sizeof(name), "device %u least free bytes (driver)", device->id);
 	if (device->answers)
-		add_number(table, process, name, device->least_free);
+		add_number(table, process, MEASURED, name, device->least_free);
 	snprintf(name, sizeof(name), "device %u total bytes (driver)", device->id);
 	if (device->answers)
-		add_number(table, process, name, device->total);
+		add_number(table, process, "gpu", name, device->total);
 }
 
 static void add_gpu(struct table *table, const struct process *process)
@@ -177,16 +180,16 @@ static void add_gpu(struct table *table, const struct process *process)
 		add_device(table, process, &gpu->devices[i]);
 	if (gpu->state >= 0 && gpu->state < 6)
 		add(table, process, "gpu", "recorded by, at the end", states[gpu->state]);
-	add_number(table, process, "device records", gpu->counts.device_records);
-	add_number(table, process, "calls", gpu->counts.calls);
-	add_number(table, process, "most clock error ns", gpu->clock_error_ns);
-	add_number(table, process, "ns from launch to start, half at most", spread_percentile(&gpu->queue_delays, 50));
-	add_number(table, process, "ns from launch to start, 99 of 100 at most", spread_percentile(&gpu->queue_delays, 99));
-	add_number(table, process, "managed bytes to device", gpu->counts.managed_bytes[0]);
-	add_number(table, process, "managed bytes to host", gpu->counts.managed_bytes[1]);
-	add_number(table, process, "managed faults of the CPU", gpu->counts.managed_faults[0]);
-	add_number(table, process, "managed faults of the GPU", gpu->counts.managed_faults[1]);
-	add_number(table, process, "ns that CUPTI and the driver took for themselves", gpu->counts.overhead_ns);
+	add_number(table, process, MEASURED, "device records", gpu->counts.device_records);
+	add_number(table, process, MEASURED, "calls", gpu->counts.calls);
+	add_number(table, process, MEASURED, "most clock error ns", gpu->clock_error_ns);
+	add_number(table, process, MEASURED, "ns from launch to start, half at most", spread_percentile(&gpu->queue_delays, 50));
+	add_number(table, process, MEASURED, "ns from launch to start, 99 of 100 at most", spread_percentile(&gpu->queue_delays, 99));
+	add_number(table, process, MEASURED, "managed bytes to device", gpu->counts.managed_bytes[0]);
+	add_number(table, process, MEASURED, "managed bytes to host", gpu->counts.managed_bytes[1]);
+	add_number(table, process, MEASURED, "managed faults of the CPU", gpu->counts.managed_faults[0]);
+	add_number(table, process, MEASURED, "managed faults of the GPU", gpu->counts.managed_faults[1]);
+	add_number(table, process, MEASURED, "ns that CUPTI and the driver took for themselves", gpu->counts.overhead_ns);
 }
 
 static void fill(struct table *table, const struct request *request)

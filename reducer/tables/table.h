@@ -76,7 +76,6 @@ struct table_kind {
 	bool is_long;        /* has a row for each event: rows behind the first TABLE_HEAD lie in a spool; has no name_row */
 	bool is_of_moments;  /* rows by time, of which fewer say as much: those that have no room in a page are left out all along */
 	bool needs_base;     /* compares figures with those of --against: not among "all" tables */
-	bool needs_base_logs; /* and reads request->base: a baseline is not enough */
 	bool needs_limits;   /* tells of --limit: not among "all" tables */
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
 	const struct analysis_kind *const *analyses;

@@ -19,12 +19,13 @@ static void joined(const char *const *newer, const char *const *older, const cha
 	size_t count = 0;
 
 	for (; newer[count]; count++)
-		rows[count] = (struct join_row){{(char *)function, (char *)newer[count]}, .after = {true, {true}, {1}}};
+		rows[count] = (struct join_row){{function, newer[count]}, .after = {.is_there = true, .is_known = {true}, .values = {1}}};
 	for (size_t i = 0; older[i]; i++)
-		rows[count + i] = (struct join_row){{(char *)"load", (char *)older[i]}, .before = {true, {true}, {(double)i + 1}}};
+		rows[count + i] =
+			(struct join_row){{"load", older[i]}, .before = {.is_there = true, .is_known = {true}, .values = {(double)i + 1}}};
 	for (join.count = count; join.count < ROWS_MOST && rows[join.count].keys[0]; join.count++)
 		;
-	assert_int_equal(moved_join(&join), moved);
+	assert_int_equal(moved_join(&join, 0), moved);
 	for (size_t i = 0; i < count; i++)
 		assert_true(rows[i].before.values[0] == wanted[i] && rows[i].before.is_there == (wanted[i] > 0));
 }
