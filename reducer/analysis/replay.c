@@ -410,7 +410,7 @@ static void solve(struct replay_process *process, struct replay_pass *pass)
 	process->measured_ns = measured_ns;
 	process->usual_ns = replay_length(run, &as_it_was, 1, true);
 	process->model_ns = replay_length(run, &as_it_was, 1, false);
-	process->path_count = replay_path(run, &process->path);
+	replay_path(run, process);
 	if (process->path_count)
 		qsort(process->path, process->path_count, sizeof(*process->path), by_path);
 	add_all(process, graph);
@@ -476,6 +476,12 @@ static void merge(void *into, const void *from)
 		*process = more->processes[i];
 		process->path = base_alloc(process->path_count + 1, sizeof(*process->path));
 		process->changes = base_alloc(process->change_count + 1, sizeof(*process->changes));
+		process->pieces = base_alloc(process->piece_count + 1, sizeof(*process->pieces));
+		for (size_t k = 0; k < process->piece_count; k++) {
+			process->pieces[k] = more->processes[i].pieces[k];
+			process->pieces[k].name = words_number(&replay->words, more->words.items[process->pieces[k].name]);
+			process->pieces[k].op = words_number(&replay->words, more->words.items[process->pieces[k].op]);
+		}
 		for (size_t k = 0; k < process->path_count; k++) {
 			process->path[k] = more->processes[i].path[k];
 			process->path[k].name = words_number(&replay->words, more->words.items[process->path[k].name]);
@@ -517,6 +523,7 @@ static void free_replay(void *result)
 
 	for (size_t i = 0; i < replay->count; i++) {
 		free(replay->processes[i].path);
+		free(replay->processes[i].pieces);
 		free(replay->processes[i].changes);
 	}
 	free(replay->processes);

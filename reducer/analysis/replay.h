@@ -40,6 +40,18 @@ struct replay_step {
 	double all_ns; /* of all that is called so, on the way or not */
 };
 
+#define REPLAY_PIECES_MOST 4096u /* those at the end of the steps */
+
+/* A piece of that way where and when it was measured; the next one begins at its end. */
+struct replay_piece {
+	enum replay_part part;
+	uint32_t name, op; /* as in struct replay_step */
+	bool is_on_queue;
+	uint32_t track;	   /* thread's serial, or queue */
+	int64_t start_ns;
+	uint64_t duration_ns;
+};
+
 enum replay_what {
 	REPLAY_ALL_DEVICE, REPLAY_COLLECTIVES, REPLAY_WORK_NAME, REPLAY_OP, REPLAY_ALL_HOST, REPLAY_HOST_OF, REPLAY_ALL_INPUT,
 	REPLAY_ALL_CALLS, REPLAY_ALL_WAITS, REPLAY_WHATS
@@ -67,6 +79,8 @@ struct replay_process {
 	bool is_device_end; /* measured_ns is of the devices: the host runs ahead */
 	struct replay_step *path; /* most first; sum: model_ns */
 	size_t path_count;
+	struct replay_piece *pieces; /* last first */
+	size_t piece_count;
 	struct replay_change *changes;
 	size_t change_count;
 };

@@ -68,6 +68,7 @@ struct turns {
 		bool has_mark;
 		int64_t start_ns, end_ns; /* of the first, of the last */
 	} since[THREADS_MOST][THREADS_MOST];
+	struct turn all[THREADS_MOST]; /* since the steps began */
 	size_t count;
 };
 
@@ -89,8 +90,9 @@ static uint32_t handed_by(const struct replay_graph *graph, const struct turns *
 	uint32_t handed = 0;
 
 	for (size_t other = 0; other < turns->count; other++) {
-		const struct turn *turn = &turns->since[at][other];
-		bool is_turn = turn->has_mark || (turn->calls >= TURN_CALLS && 2 * (turn->end_ns - turn->start_ns) > call->start_ns - from);
+		const struct turn *turn = turns->last[at] ? &turns->since[at][other] : &turns->all[other];
+		bool is_turn = turn->calls >= TURN_CALLS && 2 * (turn->end_ns - turn->start_ns) > call->start_ns - from;
+		is_turn |= turns->last[at] && turn->has_mark;
 		if (turn->calls && is_turn && turn->end_ns <= call->start_ns && turn->end_ns > last) {
 			handed = turn->last;
 			last = turn->end_ns;
@@ -99,22 +101,26 @@ static uint32_t handed_by(const struct replay_graph *graph, const struct turns *
 	return handed;
 }
 
+static void add_to_turn(struct turn *turn, const struct replay_call *call, uint32_t link)
+{
+	if (!turn->calls)
+		turn->start_ns = call->start_ns;
+	turn->calls++;
+	turn->has_mark |= call->is_mark;
+	turn->end_ns = call->end_ns;
+	turn->last = link;
+}
+
 /* A thread that asks again and again whether something is over hands on nothing: what starts work or waits for it does, and a mark. */
 static void note_turn(const struct replay_graph *graph, struct turns *turns, size_t at, const struct replay_call *call, uint32_t link)
 {
 	bool is_work = call->is_mark || (call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || call->kind == GPU_SYNC;
 
-	for (size_t other = 0; other < turns->count && is_work; other++) {
-		struct turn *turn = &turns->since[other][at];
-		if (other == at)
-			continue;
-		if (!turn->calls)
-			turn->start_ns = call->start_ns;
-		turn->calls++;
-		turn->has_mark |= call->is_mark;
-		turn->end_ns = call->end_ns;
-		turn->last = link;
-	}
+	for (size_t other = 0; other < turns->count && is_work; other++)
+		if (other != at)
+			add_to_turn(&turns->since[other][at], call, link);
+	if (is_work)
+		add_to_turn(&turns->all[at], call, link);
 	memset(turns->since[at], 0, sizeof(turns->since[at]));
 	if (!call->before || graph->calls[call->before - 1].end_ns <= call->end_ns)
 		turns->last[at] = link; /* else it is a mark inside that one */

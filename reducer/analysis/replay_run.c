@@ -162,11 +162,13 @@ static double host_length(const struct replay_run *run)
 	return run->call_begin[run->graph->last_mark - 1] - (double)run->graph->from_ns;
 }
 
-static double longer_length(const struct replay_run *run)
+static double longer_length(const struct replay_run *run, double *from)
 {
 	struct stretch device = device_stretch(run);
+	bool is_device = device.to - device.from > host_length(run);
 
-	return host_length(run) > device.to - device.from ? host_length(run) : device.to - device.from;
+	*from = is_device ? device.from : (double)run->graph->from_ns;
+	return is_device ? device.to - device.from : host_length(run);
 }
 
 double replay_measured(struct replay_run *run)
@@ -179,12 +181,13 @@ double replay_measured(struct replay_run *run)
 		run->work_start[i] = (double)graph->works[i].start_ns;
 		run->work_end[i] = (double)graph->works[i].end_ns;
 	}
-	return longer_length(run);
+	return longer_length(run, &run->measured_from);
 }
 
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual)
 {
 	const struct replay_graph *graph = run->graph;
+	double from;
 
 	for (size_t i = 0; i < graph->event_count; i++) {
 		const struct replay_event *event = &graph->events[i];
@@ -195,7 +198,7 @@ double replay_length(struct replay_run *run, const struct replay_change *change,
 		else
 			run_work(run, event->place, change, factor, is_usual);
 	}
-	return longer_length(run);
+	return longer_length(run, &from);
 }
 
 /* On the way back: at the begin or end of a call, of a work; its time. */
@@ -205,58 +208,100 @@ struct way {
 	uint32_t place;
 	double until; /* what is told already lies behind */
 	double from;
+	int64_t measured_until, measured_from; /* the same as it was measured */
 	struct number_map places;
 	struct replay_step *rows;
 	size_t count, room;
+	struct replay_piece *pieces;
+	size_t piece_count, piece_room;
 };
 
-static void tell(struct way *way, enum replay_part part, uint32_t name, uint32_t op, double down_to)
+/* What a piece of the way is, and of whom. */
+struct told {
+	enum replay_part part;
+	uint32_t name, op;
+	bool is_on_queue;
+	uint32_t track;
+};
+
+static struct told of_call(enum replay_part part, const struct replay_call *call, uint32_t name)
+{
+	return (struct told){part, name, call->op, false, call->thread};
+}
+
+static struct told of_work(enum replay_part part, const struct replay_work *work)
+{
+	return (struct told){part, work->name, work->op, true, work->queue};
+}
+
+static void put_piece(struct way *way, struct told told, int64_t down_to)
+{
+	int64_t from = down_to > way->measured_from ? down_to : way->measured_from;
+
+	if (from >= way->measured_until)
+		return; /* clocks of devices and hosts differ */
+	if (way->piece_count < REPLAY_PIECES_MOST) {
+		way->pieces = base_grow(way->pieces, &way->piece_room, way->piece_count + 1, sizeof(*way->pieces));
+		way->pieces[way->piece_count++] =
+			(struct replay_piece){.part = told.part, .name = told.name, .op = told.op, .is_on_queue = told.is_on_queue,
+					      .track = told.track, .start_ns = from, .duration_ns = (uint64_t)(way->measured_until - from)};
+	}
+	way->measured_until = from;
+}
+
+/* Down to a time of the replay, and to that at which it was measured. */
+static void tell(struct way *way, struct told told, double down_to, int64_t measured)
 {
 	double ns = way->until - (down_to > way->from ? down_to : way->from);
-	uint64_t key = ((uint64_t)part + 1) << 32 | name;
-	uint32_t place = number_map_find(&way->places, key, op);
+	uint64_t key = ((uint64_t)told.part + 1) << 32 | told.name;
+	uint32_t place = number_map_find(&way->places, key, told.op);
 
+	put_piece(way, told, measured);
 	if (ns <= 0)
 		return;
 	way->until -= ns;
 	if (place == NUMBER_MAP_NONE) {
 		place = (uint32_t)way->count;
 		way->rows = base_grow(way->rows, &way->room, way->count + 1, sizeof(*way->rows));
-		way->rows[way->count++] = (struct replay_step){.part = part, .name = name, .op = op};
-		number_map_set(&way->places, key, op, place);
+		way->rows[way->count++] = (struct replay_step){.part = told.part, .name = told.name, .op = told.op};
+		number_map_set(&way->places, key, told.op, place);
 	}
 	way->rows[place].ns += ns;
 	way->rows[place].count++;
+}
+
+static void go_to(struct way *way, int at, uint32_t link)
+{
+	way->at = at;
+	way->place = link - 1;
 }
 
 /* Each goes one link back; false: there is none. */
 static bool leave_call_begin(struct way *way)
 {
 	const struct replay_run *run = way->run;
-	const struct replay_call *call = &run->graph->calls[way->place];
-	double input;
+	const struct replay_call *calls = run->graph->calls, *call = &calls[way->place];
+	const struct replay_work *works = run->graph->works;
+	int64_t input;
 
 	switch (run->call_cause[way->place]) {
 	case BY_INSIDE:
-		way->place = call->before - 1;
-		tell(way, REPLAY_CALL, run->graph->calls[way->place].name, call->op, run->call_begin[way->place]);
+		go_to(way, AT_CALL_BEGIN, call->before);
+		tell(way, of_call(REPLAY_CALL, call, calls[way->place].name), run->call_begin[way->place], calls[way->place].start_ns);
 		return true;
 	case BY_BEFORE:
-		input = call->handed || call->gap_awaits ? 0 : (double)call->input_ns;
-		tell(way, REPLAY_HOST, 0, call->op, run->call_end[call->before - 1] + input);
-		tell(way, REPLAY_INPUT, 0, 0, run->call_end[call->before - 1]);
-		way->place = call->before - 1;
-		way->at = AT_CALL_END;
+		go_to(way, AT_CALL_END, call->before);
+		input = call->handed || call->gap_awaits ? 0 : call->input_ns;
+		tell(way, of_call(REPLAY_HOST, call, 0), run->call_end[way->place] + (double)input, calls[way->place].end_ns + input);
+		tell(way, (struct told){.part = REPLAY_INPUT, .track = call->thread}, run->call_end[way->place], calls[way->place].end_ns);
 		return true;
 	case BY_HANDED:
-		tell(way, REPLAY_HOST, 0, call->op, run->call_end[call->handed - 1]);
-		way->place = call->handed - 1;
-		way->at = AT_CALL_END;
+		go_to(way, AT_CALL_END, call->handed);
+		tell(way, of_call(REPLAY_HOST, call, 0), run->call_end[way->place], calls[way->place].end_ns);
 		return true;
 	case BY_AWAITED:
-		tell(way, REPLAY_WAKE, 0, call->op, run->work_end[call->gap_awaits - 1]);
-		way->place = call->gap_awaits - 1;
-		way->at = AT_WORK_END;
+		go_to(way, AT_WORK_END, call->gap_awaits);
+		tell(way, of_call(REPLAY_WAKE, call, 0), run->work_end[way->place], works[way->place].end_ns);
 		return true;
 	default:
 		return false;
@@ -269,12 +314,11 @@ static bool leave_call_end(struct way *way)
 	const struct replay_call *call = &run->graph->calls[way->place];
 
 	if (call->end_ns > call->start_ns && run->end_cause[way->place] == BY_AWAITED) {
-		tell(way, REPLAY_WAKE, call->name, call->op, run->work_end[call->awaits - 1]);
-		way->place = call->awaits - 1;
-		way->at = AT_WORK_END;
+		go_to(way, AT_WORK_END, call->awaits);
+		tell(way, of_call(REPLAY_WAKE, call, call->name), run->work_end[way->place], run->graph->works[way->place].end_ns);
 		return true;
 	}
-	tell(way, REPLAY_CALL, call->name, call->op, run->call_begin[way->place]);
+	tell(way, of_call(REPLAY_CALL, call, call->name), run->call_begin[way->place], call->start_ns);
 	way->at = AT_CALL_BEGIN;
 	return true;
 }
@@ -282,23 +326,22 @@ static bool leave_call_end(struct way *way)
 static bool leave_work_start(struct way *way)
 {
 	const struct replay_run *run = way->run;
-	const struct replay_work *work = &run->graph->works[way->place];
+	const struct replay_work *works = run->graph->works, *work = &works[way->place];
 
 	if (!work->other)
-		tell(way, REPLAY_LATE, work->name, work->op, run->work_start[way->place] - (double)work->late_ns);
+		tell(way, of_work(REPLAY_LATE, work), run->work_start[way->place] - (double)work->late_ns, work->start_ns - work->late_ns);
 	switch (run->work_cause[way->place]) {
 	case BY_CALL:
 		if (!work->call)
 			return false;
-		tell(way, REPLAY_LAUNCH, work->name, work->op, run->call_begin[work->call - 1]);
-		way->place = work->call - 1;
-		way->at = AT_CALL_BEGIN;
+		go_to(way, AT_CALL_BEGIN, work->call);
+		tell(way, of_work(REPLAY_LAUNCH, work), run->call_begin[way->place], run->graph->calls[way->place].start_ns);
 		return true;
 	case BY_QUEUE:
 	case BY_OTHER:
-		way->place = (run->work_cause[way->place] == BY_QUEUE ? work->before : work->other) - 1;
-		tell(way, REPLAY_QUEUE, 0, 0, run->work_end[way->place]);
-		way->at = AT_WORK_END;
+		go_to(way, AT_WORK_END, run->work_cause[way->place] == BY_QUEUE ? work->before : work->other);
+		tell(way, (struct told){.part = REPLAY_QUEUE, .is_on_queue = true, .track = work->queue}, run->work_end[way->place],
+		     works[way->place].end_ns);
 		return true;
 	default:
 		return false;
@@ -315,7 +358,7 @@ static bool go_back(struct way *way)
 	case AT_CALL_END:
 		return leave_call_end(way);
 	case AT_WORK_END:
-		tell(way, replay_part_of(work), work->name, work->op, way->run->work_start[way->place]);
+		tell(way, of_work(replay_part_of(work), work), way->run->work_start[way->place], work->start_ns);
 		way->at = AT_WORK_START;
 		return true;
 	case AT_WORK_START:
@@ -324,23 +367,29 @@ static bool go_back(struct way *way)
 	return leave_work_start(way);
 }
 
-size_t replay_path(const struct replay_run *run, struct replay_step **rows)
+void replay_path(const struct replay_run *run, struct replay_process *process)
 {
 	const struct replay_graph *graph = run->graph;
 	struct stretch device = device_stretch(run);
 	struct way way = {.run = run, .at = AT_CALL_BEGIN, .place = graph->last_mark - 1, .from = (double)graph->from_ns};
 
 	way.until = run->call_begin[graph->last_mark - 1];
+	way.measured_until = graph->calls[graph->last_mark - 1].start_ns;
+	way.measured_from = (int64_t)run->measured_from;
 	if (device.to - device.from > host_length(run)) {
 		way.at = AT_WORK_END;
 		way.place = (uint32_t)device.last;
 		way.until = device.to;
+		way.measured_until = graph->works[device.last].end_ns;
 		way.from = device.from;
 	}
 	while (way.until > way.from && go_back(&way))
 		;
-	tell(&way, REPLAY_LATE, 0, 0, way.from); /* what nothing known comes before */
+	/* Nothing known comes before. */
+	tell(&way, (struct told){.part = REPLAY_LATE, .track = graph->thread}, way.from, way.measured_from);
 	number_map_free(&way.places);
-	*rows = way.rows;
-	return way.count;
+	process->path = way.rows;
+	process->path_count = way.count;
+	process->pieces = way.pieces;
+	process->piece_count = way.piece_count;
 }

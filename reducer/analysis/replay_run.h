@@ -14,6 +14,7 @@ struct replay_run {
 	const struct replay_graph *graph;
 	double *call_begin, *call_end, *work_start, *work_end; /* by place */
 	uint32_t *call_cause, *work_cause, *end_cause; /* which of the links held it up: enum replay_cause */
+	double measured_from; /* where replay_measured begins; of the device where that is longer */
 };
 
 struct replay_run *replay_run_make(const struct replay_graph *graph);
@@ -28,7 +29,7 @@ double replay_measured(struct replay_run *run);
  */
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual);
 
-/* The way from the end back to the start, by kind and name, of the last replay_length; a row's `ns` are of all steps. */
-size_t replay_path(const struct replay_run *run, struct replay_step **rows);
+/* The way from the end back to the start of the last replay_length: rows by kind and name, whose `ns` are of all steps, and its pieces. */
+void replay_path(const struct replay_run *run, struct replay_process *process);
 
 #endif

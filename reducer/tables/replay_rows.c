@@ -105,7 +105,8 @@ void replay_fill(struct table *table, const struct request *request, replay_put 
 			put(table, process, replay, replayed);
 	}
 	gpu_notes(table, request);
-	table_sort(table, column, false);
+	if (column != SIZE_MAX)
+		table_sort(table, column, false);
 }
 
 void replay_put_ns(struct table *table, size_t column, double ns)

@@ -19,8 +19,8 @@ typedef void replay_put(struct table *table, const struct process *process, cons
 			const struct replay_process *replayed);
 
 /*
- * Fills a table, the most of `column` first: asks `put` for each wanted process whose steps are explained well enough; of the others
- * notes say why there are none.
+ * Fills a table, the most of `column` first (SIZE_MAX: as they come): asks `put` for each wanted process whose steps are explained well
+ * enough; of the others notes say why there are none.
  */
 void replay_fill(struct table *table, const struct request *request, replay_put *put, size_t column);
 

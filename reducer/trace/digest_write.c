@@ -201,6 +201,18 @@ static void put_row(struct text *out, const struct run *run, const struct digest
 	text_char(out, '}');
 }
 
+/* As the columns of tables have it: by these a table's row finds its process. */
+static void put_identity(struct text *out, const struct process *process)
+{
+	text_format(out, ",\"pid\":%" PRIu32, process->pid);
+	if (process->of_host) {
+		text_string(out, ",\"host\":");
+		put_shown(out, process->of_host, strlen(process->of_host));
+	}
+	if (process->is_of_rank)
+		text_format(out, ",\"rank\":%" PRIu64, (uint64_t)process->of_rank);
+}
+
 static void put_rows(struct text *out, const struct run *run, const struct digest *digest)
 {
 	text_string(out, ",\"rows\":[");
@@ -212,6 +224,7 @@ static void put_rows(struct text *out, const struct run *run, const struct diges
 	for (size_t i = 0; i < run->process_count; i++) {
 		text_format(out, "%s{\"called\":", i ? "," : "");
 		put_shown(out, run->processes[i].called, strlen(run->processes[i].called));
+		put_identity(out, &run->processes[i]);
 		text_string(out, ",\"command\":");
 		put_shown(out, run->processes[i].command, strlen(run->processes[i].command));
 		if (run->processes[i].gone_ns != TIME_UNKNOWN)

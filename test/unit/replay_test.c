@@ -99,6 +99,22 @@ static int64_t on_path(const struct replay *replay, enum replay_part part, const
 
 #define LASTS(ns, us) assert_int_equal((int64_t)((ns) + 0.5), (int64_t)(us)*US)
 
+/* One begins where the one before it ends, and together they last as long as the steps did. */
+static void pieces_are_whole(const struct replay *replay)
+{
+	const struct replay_process *replayed = &replay->processes[0];
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < replayed->piece_count; i++) {
+		const struct replay_piece *piece = &replayed->pieces[i];
+		assert_true(piece->duration_ns > 0);
+		if (i)
+			assert_int_equal(piece->start_ns + (int64_t)piece->duration_ns, replayed->pieces[i - 1].start_ns);
+		ns += (int64_t)piece->duration_ns;
+	}
+	assert_int_equal(ns, (int64_t)replayed->measured_ns);
+}
+
 /* One kernel behind the other, and a wait for both. */
 static void a_stream_and_a_wait(void **state)
 {
@@ -116,6 +132,8 @@ static void a_stream_and_a_wait(void **state)
 	LASTS(replayed->usual_ns, 4000);
 	assert_int_equal(replayed->waits, STEPS);
 	assert_false(replayed->is_device_end);
+	pieces_are_whole(replay);
+	assert_int_equal(replay->processes[0].piece_count, 4 * 7); /* host, launch delay, a, queue delay, b, wakes, host */
 	assert_int_equal(on_path(replay, REPLAY_HOST, ""), 4 * 180);
 	assert_int_equal(on_path(replay, REPLAY_LAUNCH, "a"), 4 * 10);
 	assert_int_equal(on_path(replay, REPLAY_KERNEL, "a"), 4 * 500);
@@ -188,6 +206,24 @@ static void another_thread_takes_its_turn(void **state)
 	finish(replay, REPLAY_FINE);
 	assert_int_equal(on_path(replay, REPLAY_KERNEL, "slow"), 4 * 400);
 	LASTS(change(replay, REPLAY_WORK_NAME, "slow")->half_ns, 4 * 800);
+	pieces_are_whole(replay);
+	analysis_replay.free(replay);
+}
+
+/* The backward pass of a single step: the first call of its thread comes behind the calls of the one that went forward. */
+static void the_first_call_of_a_thread(void **state)
+{
+	struct replay *replay = begin(1);
+
+	(void)state;
+	for (int64_t i = 0; i < 5; i++)
+		work(replay, 1, 0, "forward", 100 + 50 * i, 110 + 50 * i, 130 + 50 * i);
+	work(replay, 2, 0, "backward", 400, 410, 810);
+	call(replay, 2, GPU_SYNC, "wait", 405, 815, 0);
+	finish(replay, REPLAY_FINE);
+	pieces_are_whole(replay);
+	assert_int_equal(on_path(replay, REPLAY_LATE, ""), 0);
+	assert_true(on_path(replay, REPLAY_HOST, NULL) > 200);
 	analysis_replay.free(replay);
 }
 
@@ -201,6 +237,7 @@ static void a_host_that_runs_ahead(void **state)
 		work(replay, 1, 0, "a", STEP_US * i + 10, 20 + 1501 * i, 1520 + 1501 * i);
 	const struct replay_process *replayed = finish(replay, REPLAY_FINE);
 	assert_true(replayed->is_device_end);
+	pieces_are_whole(replay);
 	LASTS(replayed->model_ns, 1500 + 3 * 1501);
 	LASTS(change(replay, REPLAY_WORK_NAME, "a")->none_ns, 4000);
 	analysis_replay.free(replay);
@@ -365,6 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_and_a_wait),	       cmocka_unit_test(work_beside_is_hidden),
 		cmocka_unit_test(work_waits_for_another_stream), cmocka_unit_test(another_thread_takes_its_turn),
+		cmocka_unit_test(the_first_call_of_a_thread),
 		cmocka_unit_test(a_host_that_runs_ahead),      cmocka_unit_test(calls_inside_calls),
 		cmocka_unit_test(calls_that_overlap),
 		cmocka_unit_test(odd_times),

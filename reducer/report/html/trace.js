@@ -237,7 +237,7 @@ function search(view, words) {
 	view.matches = words ? Uint8Array.from(line.source.names, ([, name]) => Number((name || "").toLowerCase().includes(wanted))) : null;
 	let items = 0, spans = 0;
 	for (let i = 0; view.matches && i < line.items.name.length; i++)
-		if (view.matches[line.items.name[i]] && !line.trackOf[i].isCounter) {
+		if (view.matches[line.items.name[i]] && !line.trackOf[i].isCounter && !line.trackOf[i].isRepeated) {
 			items++;
 			spans += line.items.count[i] > 1 ? 0 : 1;
 		}
@@ -253,7 +253,7 @@ function findNext(view, direction) {
 	const from = view.chosen >= 0 ? items.start[view.chosen] : direction > 0 ? -Infinity : Infinity, id = view.chosen;
 	let best = -1;
 	for (let i = 0; i < items.start.length; i++) {
-		if (!view.matches[items.name[i]] || trackOf[i].isCounter || i === id)
+		if (!view.matches[items.name[i]] || trackOf[i].isCounter || trackOf[i].isRepeated || i === id)
 			continue;
 		const isBeyond = direction > 0 ? items.start[i] > from || (items.start[i] === from && i > id) : items.start[i] < from || (items.start[i] === from && i < id);
 		const isNearer = best < 0 || (direction > 0 ? items.start[i] < items.start[best] : items.start[i] >= items.start[best]);

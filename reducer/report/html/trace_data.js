@@ -151,7 +151,7 @@ let timelineOnce = null;
 function timeline() {
 	timelineOnce ||= (async () => {
 		const source = run.timeline, read = readItems(source, source.data ? await inflated(source.data) : new Uint8Array());
-		const groups = makeGroups(source, read), items = addFollowing(source, read, groups);
+		const groups = makeGroups(source, read), items = addPath(source, addFollowing(source, read, groups), groups);
 		const made = { source, items, groups, tracks: groups.flatMap((group) => group.tracks), trackOf: new Array(items.start.length) };
 		for (const track of made.tracks)
 			for (const lane of track.lanes)
