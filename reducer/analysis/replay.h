@@ -40,7 +40,7 @@ struct replay_step {
 	double all_ns; /* of all that is called so, on the way or not */
 };
 
-#define REPLAY_PIECES_MOST 4096u /* those at the end of the steps */
+#define REPLAY_PIECES_MOST 8192u /* those at the end of the steps */
 
 /* A piece of that way where and when it was measured; the next one begins at its end. */
 struct replay_piece {

@@ -304,14 +304,54 @@ static void put_table(struct page *page, const struct table *table, size_t share
 	text_char(&page->body, '}');
 }
 
-/* Every table gets an equal part of what those before it have left. */
-static void put_tables(struct page *page, const struct report_set *set)
+/* A table and where it stands in the body. */
+struct written {
+	const struct table *table;
+	size_t place, cells, begin, end;
+};
+
+static int by_cells(const void *a, const void *b)
 {
+	const struct written *one = a, *other = b;
+
+	if (one->cells != other->cells)
+		return one->cells < other->cells ? -1 : 1;
+	return one->place < other->place ? -1 : one->place > other->place;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct written *one = a, *other = b;
+
+	return one->place < other->place ? -1 : one->place > other->place;
+}
+
+/* Small ones first, each with an equal part of what is left: what they do not need is there for the large ones. */
+static struct written *put_tables(struct page *page, const struct report_set *set)
+{
+	struct written *tables = base_alloc(set->count, sizeof(*tables));
+
+	for (size_t i = 0; i < set->count; i++)
+		tables[i] = (struct written){.table = set->tables[i], .place = i,
+					     .cells = set->tables[i]->shown_count * set->tables[i]->kind->column_count};
+	if (set->count)
+		qsort(tables, set->count, sizeof(*tables), by_cells);
 	for (size_t i = 0; i < set->count; i++) {
 		size_t used = page->body.length + page->frames.list.length;
+		tables[i].begin = page->body.length;
+		put_table(page, tables[i].table, used < page->most ? (page->most - used) / (set->count - i) : 0);
+		tables[i].end = page->body.length;
+	}
+	if (set->count)
+		qsort(tables, set->count, sizeof(*tables), by_place);
+	return tables;
+}
 
-		text_string(&page->body, i ? "," : "");
-		put_table(page, set->tables[i], used < page->most ? (page->most - used) / (set->count - i) : 0);
+static void print_tables(FILE *file, const struct page *page, const struct written *tables, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		fputs(i ? "," : "", file);
+		fwrite(page->body.bytes + tables[i].begin, 1, tables[i].end - tables[i].begin, file);
 	}
 }
 
@@ -328,7 +368,7 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 
 	(void)options;
 	page.most -= timeline->length;
-	put_tables(&page, set);
+	struct written *tables = put_tables(&page, set);
 	text_string(&head, "{\"run\":");
 	put_string(&head, set->run);
 	text_string(&head, ",\"title\":");
@@ -338,10 +378,12 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 	fwrite(report_html_head, 1, report_html_head_bytes, file);
 	fprintf(file, "%s,\"timeline\":", head.bytes);
 	fwrite(timeline->bytes, 1, timeline->length, file);
-	fprintf(file, ",\"frames\":[%s],\"tables\":[%s]}", page.frames.list.length ? page.frames.list.bytes : "",
-		page.body.length ? page.body.bytes : "");
+	fprintf(file, ",\"frames\":[%s],\"tables\":[", page.frames.list.length ? page.frames.list.bytes : "");
+	print_tables(file, &page, tables, set->count);
+	fputs("]}", file);
 	fwrite(report_html_tail, 1, report_html_tail_bytes, file);
 	text_free(&head);
+	free(tables);
 	text_free(&page.body);
 	text_free(&page.frames.list);
 	free(page.frames.hashes);
