@@ -24,7 +24,7 @@ struct python_collections {
 /* A compiler of a framework that is written in Python; its frames were on a stack. tracing.c */
 enum python_tracer { TRACER_NONE, TRACER_TORCH, TRACER_TORCH_SCRIPT, TRACER_JAX, TRACER_TENSORFLOW, TRACERS, TRACER_MEASURES };
 
-/* From the first stack that held such frames to the last without one in between that did not: inferred. */
+/* From the first stack or look that held such frames to the last without one in between that did not: inferred. */
 struct python_tracing {
 	int64_t from_ns, to_ns;
 	uint32_t thread; /* serial */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a framework's compiler ran, from the Python frames that were read at allocations. See scan.h, python_rows.h.
+ * When a framework's compiler ran, from the Python frames that were read at allocations and by looks. See scan.h, python_rows.h.
  *
  * Rule: frames that stand on a stack only while something is traced or compiled, never while the result runs; a row each below
  * (PyTorch 2.0 to 2.15, JAX 0.4 to 0.10, TensorFlow 2.15 to 2.21). What lies between two stacks of one thread that both hold
@@ -9,6 +9,7 @@
  */
 #include "reducer/model/op_typed.h"
 #include "reducer/model/scan.h"
+#include "reducer/model/tracing_looks.h"
 #include "reducer/read/stacks.h"
 
 #include <stdlib.h>
@@ -73,6 +74,7 @@ static const struct frame_rule {
 struct open_tracing {
 	uint64_t from, to; /* ticks */
 	uint32_t stacks;
+	uint64_t before;	   /* when the thread was last seen in no compiler */
 	enum python_tracer tracer; /* TRACER_NONE = there is none */
 	int is_cut_off;		   /* the last stack was such a one */
 };
@@ -83,6 +85,8 @@ struct tracing {
 	struct stacks *stacks;
 	uint8_t *known; /* by stack: its tracer + 1; 0 = not looked at */
 	struct open_tracing *open; /* by stream */
+	struct python_moment *against; /* where stretches were ended by what is in no compiler, and what stood last before they began */
+	size_t against_count;
 	int is_told; /* TensorFlow says itself when it traces: nothing is inferred */
 };
 
@@ -207,6 +211,18 @@ static void close_tracing(struct tracing *tracing, size_t stream)
 	open->tracer = TRACER_NONE;
 }
 
+/* The thread was in no compiler: what looks say before and behind it is no one stretch. */
+static void contradict(struct tracing *tracing, size_t stream, uint64_t time)
+{
+	struct python_moment *against = model_room(tracing->against, tracing->against_count, sizeof *against);
+
+	if (against == NULL)
+		return;
+	tracing->against = against;
+	against[tracing->against_count++] =
+		(struct python_moment){(int64_t)time, tracing->scan->process->log->streams[stream].thread};
+}
+
 /* The stacks of the log are read when the first one comes that may matter. */
 static int is_ready(struct tracing *tracing)
 {
@@ -235,12 +251,19 @@ static void take_stack(void *state, size_t stream, const struct batch *batch, si
 	open->is_cut_off = tracer == TRACER_CUT_OFF;
 	if (open->is_cut_off)
 		return;
+	if (tracer == TRACER_NONE && open->tracer != TRACER_NONE)
+		contradict(tracing, stream, time);
 	if (tracer != open->tracer)
 		close_tracing(tracing, stream);
-	if (tracer == TRACER_NONE)
+	if (tracer == TRACER_NONE) {
+		open->before = time;
 		return;
-	if (open->tracer == TRACER_NONE)
+	}
+	if (open->tracer == TRACER_NONE) {
+		if (open->before != 0)
+			contradict(tracing, stream, open->before);
 		*open = (struct open_tracing){.from = time, .tracer = (enum python_tracer)tracer};
+	}
 	open->to = time;
 	open->stacks++;
 }
@@ -248,8 +271,12 @@ static void take_stack(void *state, size_t stream, const struct batch *batch, si
 /* Whoever marks a step is in its loop. */
 static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	(void)batch, (void)i, (void)fields;
-	close_tracing(state, stream);
+	struct tracing *tracing = state;
+
+	(void)fields;
+	if (tracing->open[stream].tracer != TRACER_NONE)
+		contradict(tracing, stream, batch->times[i]);
+	close_tracing(tracing, stream);
 }
 
 static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -281,6 +308,7 @@ static void drop(void *state)
 	free(tracing->codes);
 	free(tracing->known);
 	free(tracing->open);
+	free(tracing->against);
 	if (tracing->stacks != NULL)
 		stacks_free(tracing->stacks);
 	free(tracing);
@@ -318,6 +346,44 @@ static void find_measuring(struct tracing *tracing)
 	}
 }
 
+/* The looks of which it is known where the thread was, and both ends of each stretch that stacks told, which are looks as good as any. */
+static size_t take_looks(struct tracing *tracing, struct tracing_look *looks)
+{
+	const struct python_rows *rows = &tracing->scan->process->python;
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->look_count; i++) {
+		const struct python_look *look = &rows->looks[i];
+		unsigned tracer = look->stack == PYTHON_LOOK_IN_DOUBT ? TRACER_CUT_OFF : tracer_of_stack(tracing, look->stack);
+		if (tracer == TRACER_CUT_OFF)
+			continue;
+		if (tracer >= TRACERS || (tracing->is_told && tracer == TRACER_TENSORFLOW))
+			tracer = TRACER_NONE;
+		looks[count++] = (struct tracing_look){look->time_ns, look->thread, (enum python_tracer)tracer};
+	}
+	for (size_t i = 0; i < rows->tracing_count; i++) {
+		const struct python_tracing *told = &rows->tracings[i];
+		looks[count++] = (struct tracing_look){told->from_ns, told->thread, told->tracer};
+		looks[count++] = (struct tracing_look){told->to_ns, told->thread, told->tracer};
+	}
+	return count;
+}
+
+static void add_looks(struct tracing *tracing)
+{
+	struct python_rows *rows = &tracing->scan->process->python;
+	double apart = CUT_OFF_MOST * (double)tracing->scan->process->log->header.clock_hz;
+	struct tracing_look *looks;
+
+	if (rows->look_count == 0 || !is_ready(tracing))
+		return;
+	looks = malloc((rows->look_count + 2 * rows->tracing_count) * sizeof *looks);
+	if (looks == NULL)
+		return;
+	tracing_add_looks(rows, looks, take_looks(tracing, looks), tracing->against, tracing->against_count, (int64_t)apart);
+	free(looks);
+}
+
 static int finish(void *state)
 {
 	struct tracing *tracing = state;
@@ -330,6 +396,7 @@ static int finish(void *state)
 		if (!tracing->is_told || rows->tracings[i].tracer != TRACER_TENSORFLOW)
 			rows->tracings[kept++] = rows->tracings[i];
 	rows->tracing_count = kept;
+	add_looks(tracing);
 	find_measuring(tracing);
 	return 0;
 }
