@@ -2,6 +2,7 @@
 /* What few steps do; see reducer/analysis/rare_work.h. */
 #include "reducer/analysis/rare_work.h"
 
+#include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/units.h"
 
 #include <inttypes.h>
@@ -63,6 +64,13 @@ static void forget(struct rare_row *row)
 	row->is_usual = true;
 }
 
+/* Another thread of the program that waits there for its peer, as one that talks to helper processes does all the time. */
+static bool is_idle(const struct span *span, const struct unit *unit)
+{
+	return span->what == SPAN_READ && unit->thread && span->thread != unit->thread &&
+	       (input_is_queue(span->name) || input_is_network(span->name));
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct rare_work *work = result;
@@ -70,7 +78,7 @@ static void take(void *result, const struct span *span)
 	const struct unit *unit = pass->units.count && span->kind == SPAN_WHOLE ? unit_of(pass, span->start_ns) : NULL;
 	struct rare_row *row;
 
-	if (!unit || span->start_ns + (int64_t)span->duration_ns > unit->end_ns)
+	if (!unit || span->start_ns + (int64_t)span->duration_ns > unit->end_ns || is_idle(span, unit))
 		return;
 	row = row_of(work, span);
 	if (!row || row->is_usual)
