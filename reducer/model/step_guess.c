@@ -332,14 +332,16 @@ static int is_backward(const struct step_guess *known, const struct period_symbo
 	       strncmp(known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1)), begin, sizeof begin - 1) == 0;
 }
 
+#define TRAINED_RUN 4u /* such steps behind each other, in the mean: who acts often and learns once has one */
+
 /*
- * Which of the steps hold a backward pass of PyTorch: the others are batches that a loop evaluates, where most hold one. NULL = that is
- * not so; else to be freed.
+ * Which of the steps hold a backward pass of PyTorch: the others are batches that a loop evaluates, where most hold one, or where those
+ * that do follow each other (an epoch, then its validation, be that the longer one). NULL = that is not so; else to be freed.
  */
 static char *find_trained(const struct step_guess *known, const struct period_found *found)
 {
 	const struct periods *periods = known->periods;
-	size_t trained = 0, step = 0;
+	size_t trained = 0, runs = 0, step = 0;
 	char *is_trained = calloc(found->count + 1, 1), *is_backward_symbol = calloc(periods->symbol_count + 1, 1);
 
 	for (size_t i = 0; is_backward_symbol != NULL && i < periods->symbol_count; i++)
@@ -353,10 +355,11 @@ static char *find_trained(const struct step_guess *known, const struct period_fo
 		if (step == found->count || word->time < found->steps[step].begin)
 			continue;
 		trained += !is_trained[step];
+		runs += !is_trained[step] && (step == 0 || !is_trained[step - 1]);
 		is_trained[step] = 1;
 	}
 	free(is_backward_symbol);
-	if (is_trained != NULL && trained * 2 > found->count)
+	if (is_trained != NULL && (trained * 2 > found->count || (trained != 0 && trained >= TRAINED_RUN * runs)))
 		return is_trained;
 	free(is_trained);
 	return NULL;

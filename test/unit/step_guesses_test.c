@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +71,45 @@ static void pipeline(struct train *train)
 	}
 }
 
+/* Operations of PyTorch, by ids of names. */
+enum { LINEAR_OP = 301, RELU_OP, LOSS_OP, BACKWARD_OP, UPDATE_OP };
+
+static void op(struct train *train, unsigned name, uint8_t scope)
+{
+	train_end(train, train_begin(train, name, RECORD_FUNCTION, scope), RECORD_FUNCTION);
+}
+
+/* With an optimizer that marks nothing, as Keras' do. */
+static void batch(struct train *train, bool learns)
+{
+	train->time += 20000;
+	op(train, LINEAR_OP, FUNCTION);
+	op(train, RELU_OP, FUNCTION);
+	op(train, LOSS_OP, FUNCTION);
+	if (!learns)
+		return;
+	op(train, BACKWARD_OP, BACKWARD);
+	op(train, UPDATE_OP, FUNCTION);
+}
+
+static void name_ops(struct train *train)
+{
+	train_name(train, LINEAR_OP, "aten::linear");
+	train_name(train, RELU_OP, "aten::relu");
+	train_name(train, LOSS_OP, "aten::mse_loss");
+	train_name(train, BACKWARD_OP, "autograd::engine::evaluate_function: MseLossBackward0");
+	train_name(train, UPDATE_OP, "aten::sub_");
+}
+
+/* Each epoch scores more batches than it learns from. */
+static void epochs(struct train *train)
+{
+	name_ops(train);
+	for (unsigned epoch = 0; epoch < 3; epoch++)
+		for (unsigned i = 0; i < ROUNDS; i++)
+			batch(train, i < 12);
+}
+
 /* No steps at all: no function is called once a round, nor from a line of its own. */
 static void a_loop_over_devices_is_one_step_a_round(void **state)
 {
@@ -84,11 +124,19 @@ static void so_is_a_pipeline_over_devices(void **state)
 	assert_in_range(count_steps(pipeline), ROUNDS - 1, ROUNDS);
 }
 
+/* All were steps, but where less than half of them were scored. */
+static void what_an_epoch_scores_is_no_step(void **state)
+{
+	(void)state;
+	assert_int_equal(count_steps(epochs), 3 * 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_loop_over_devices_is_one_step_a_round, run_made_forget),
 		cmocka_unit_test_teardown(so_is_a_pipeline_over_devices, run_made_forget),
+		cmocka_unit_test_teardown(what_an_epoch_scores_is_no_step, run_made_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
