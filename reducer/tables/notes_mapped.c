@@ -138,7 +138,8 @@ void notes_apart(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: at %.2f s %.0f MiB of its own were resident, where heap and mmap had at most %.0f MiB live for a "
 			   "second. The other %.0f MiB: freed blocks that the allocator keeps (fragmentation; malloc_trim or another "
-			   "allocator helps), address space made usable (mprotect), stacks, a driver.",
+			   "allocator helps), variables of libraries (CUDA's have 100 MiB), address space made usable (mprotect), stacks, "
+			   "a driver.",
 			   most.process->called, (double)most.time_ns / 1e9, (double)most.resident / MIB, (double)most.live / MIB,
 			   (double)(most.resident - most.live) / MIB);
 }
