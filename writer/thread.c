@@ -20,6 +20,7 @@
 #define STACK_SPAN 262144 /* bytes between two frames of one stack; what a longjmp skips is seldom more */
 #define SIGNAL_FRAME 512 /* bytes; x86-64 has 900 and more, aarch64 4,600; our own out-of-line part needs half of it */
 #define LOOK_AT 8 /* other threads looked at when a new one starts: churn is kept up with, a start stays cheap */
+#define AGAIN_PART 100 /* of a second: until a thread that found no room asks again. A try takes some 16 us, a look at the time 20 ns */
 
 struct tfp_state *tfp_state;
 struct tfp_origin tfp_origin = {.descriptor = -1};
@@ -29,6 +30,9 @@ __thread struct tfp_thread *tfp_self;
 
 /* 1 while this thread is inside tfp_thread_start: a signal handler that gets here then goes unrecorded. */
 static __thread uint32_t is_starting;
+
+/* The ticks before which this thread asks for no state: the log or the memory had no room for one. */
+static __thread uint64_t again;
 
 static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct tfp_thread_slot), 2}; /* 4 KiB with header */
 
@@ -214,14 +218,26 @@ struct tfp_lane *tfp_thread_enter_lane_slow(struct tfp_thread *thread, uintptr_t
 	return NULL;
 }
 
+/* The next slot that was nobody's, or NULL. Its number is taken last: one that has no room is still the next. */
+static struct tfp_thread_slot *take_slot(void)
+{
+	uint32_t index = tfp_state->slot_count;
+	struct tfp_thread_slot *slot;
+
+	do
+		slot = tfp_segment_entry(&tfp_state->slots, &slots, index);
+	while (slot && !__atomic_compare_exchange_n((uint32_t *)&tfp_state->slot_count, &index, index + 1, 0, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED));
+	return slot;
+}
+
 static struct tfp_thread *make_thread(void)
 {
-	uint32_t index = tfp_state->slot_count++;
 	struct tfp_thread *thread = tfp_pages_get(sizeof *thread, 1);
 
 	if (!thread)
 		return NULL;
-	thread->slot = tfp_segment_entry(&tfp_state->slots, &slots, index);
+	thread->slot = take_slot();
 	if (!thread->slot) {
 		tfp_pages_put(thread, sizeof *thread);
 		return NULL;
@@ -242,15 +258,15 @@ static struct tfp_thread *begin_thread(void)
 	/* Another process in our memory (clone with CLONE_VM and a TLS of its own): its threads look as if they had ended. */
 	if (!tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid)
 		return NULL;
-	struct tfp_thread *thread = take_ended(tid);
+	struct tfp_thread *ended = take_ended(tid), *thread = ended ? ended : make_thread();
+	if (!thread) {
+		again = tfp_ticks() + tfp_state->second_ticks / AGAIN_PART;
+		return NULL;
+	}
 	uint32_t serial = (uint32_t)__atomic_add_fetch(&tfp_state->live->threads_count, 1, __ATOMIC_RELAXED);
-
-	if (thread) {
+	if (ended) {
 		take_over(thread, serial, tid, now);
 	} else {
-		thread = make_thread();
-		if (!thread)
-			return NULL;
 		thread->serial = serial;
 		thread->tid = tid;
 	}
@@ -328,12 +344,18 @@ static int is_in_vain(void)
 	return is_never || (tfp_state && tfp_state->phase == TFP_STATE_FAILED);
 }
 
+/* Whether there was no room just now. A fork child has its own log to make first. */
+static int is_too_soon(void)
+{
+	return again && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_ticks() < again;
+}
+
 /* A handler that forked in here would leave a child in the middle of its parent's log; one that came back by longjmp, nobody to end it. */
 struct tfp_thread *tfp_thread_start(void)
 {
 	struct tfp_signals signals;
 
-	if (is_starting || is_in_vain())
+	if (is_starting || is_in_vain() || is_too_soon())
 		return none();
 	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
 	if (is_started)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "writer/file.h"
+#include "writer/log.h"
 #include "writer/schema.h"
 #include "writer/signals.h"
 
@@ -105,13 +106,11 @@ static struct tfp_thread *state_of_new_thread(void)
 	return taken;
 }
 
-/* A thread ended inside a call of a framework, as a cancelled one does: the next to have its state is not inside of that call. */
-static void test_what_a_thread_leaves_behind(void **state)
+static void begin_log(void)
 {
 	struct tfp_file_header header = {.log_id = 0x1234, .pid = (uint32_t)getpid()};
 	struct tfp_file_options options = {.directory = folder, .host = "host"};
 
-	(void)state;
 	tfp_clock_choose();
 	header.clock_kind = tfp_clock_kind;
 	tfp_clock_read(&header.origin);
@@ -121,14 +120,56 @@ static void test_what_a_thread_leaves_behind(void **state)
 	assert_int_equal(tfp_file_make(&options, &header), 0);
 	assert_int_equal(tfp_schema_store(), 0);
 	tfp_state->phase = TFP_STATE_READY;
+	snprintf(path, sizeof path, "%s/host.%u.%016x.tfp", folder, header.pid, 0x1234);
+}
+
+static void end_log(void)
+{
+	unlink(path);
+	tfp_state = NULL;
+}
+
+/* A thread ended inside a call of a framework, as a cancelled one does: the next to have its state is not inside of that call. */
+static void test_what_a_thread_leaves_behind(void **state)
+{
+	(void)state;
+	begin_log();
 	struct tfp_thread *first = state_of_new_thread();
 	first->op_since = 1000;
 	first->op_nested = 1;
 	assert_ptr_equal(state_of_new_thread(), first);
 	assert_int_equal(first->op_since, 0);
 	assert_int_equal(first->op_nested, 0);
-	snprintf(path, sizeof path, "%s/host.%u.%016x.tfp", folder, header.pid, 0x1234);
-	unlink(path);
+	end_log();
+}
+
+/* Every call of a thread for which the log has no room would pay for a try: one in a hundredth of a second does, here of a long one. */
+static void *find_no_room(void *unused)
+{
+	tfp_state->log->max_bytes = tfp_state->live->file_end;
+	tfp_state->second_ticks = 0;
+	for (int i = 0; i < 1000; i++)
+		assert_null(tfp_thread_start());
+	tfp_state->second_ticks = UINT64_C(1) << 60;
+	assert_null(tfp_thread_start());
+	tfp_state->log->max_bytes = 0;
+	assert_null(tfp_thread_start());
+	return unused;
+}
+
+/* Nor does what found none take numbers from those that find some: the log says how many threads there were. */
+static void test_a_thread_that_finds_no_room(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	begin_log();
+	assert_int_equal(pthread_create(&thread, NULL, find_no_room, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(tfp_state->live->early_calls, 1002);
+	assert_int_equal(state_of_new_thread()->serial, 1);
+	assert_int_equal(tfp_state->slot_count, 1);
+	end_log();
 }
 
 int main(void)
@@ -138,6 +179,7 @@ int main(void)
 		cmocka_unit_test(test_signals_given_back_in_a_child_of_a_handler),
 		cmocka_unit_test(test_a_thread_that_begins_inside_a_question),
 		cmocka_unit_test(test_what_a_thread_leaves_behind),
+		cmocka_unit_test(test_a_thread_that_finds_no_room),
 	};
 
 	if (!mkdtemp(folder))
