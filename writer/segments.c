@@ -18,7 +18,7 @@ static unsigned char *make_segment(struct tfp_segments *segments, const struct t
 
 	if (!mine)
 		return NULL;
-	/* Pairs with the acquire load in tfp_segment_entry. */
+	/* Pairs with the acquire load in segment_entry. */
 	if (!__atomic_compare_exchange_n((unsigned char **)&segments->base[segment], &other, mine, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return other;
@@ -26,7 +26,7 @@ static unsigned char *make_segment(struct tfp_segments *segments, const struct t
 	return mine;
 }
 
-void *tfp_segment_entry(struct tfp_segments *segments, const struct tfp_segment_kind *kind, uint64_t index)
+static void *segment_entry(struct tfp_segments *segments, const struct tfp_segment_kind *kind, uint64_t index)
 {
 	uint64_t start;
 	unsigned segment = tfp_segment_of(kind->first, index, &start);
@@ -37,4 +37,17 @@ void *tfp_segment_entry(struct tfp_segments *segments, const struct tfp_segment_
 	if (!base)
 		base = make_segment(segments, kind, segment, start);
 	return base ? base + (index - start) * kind->entry_bytes : NULL;
+}
+
+void *tfp_segment_take(struct tfp_segments *segments, const struct tfp_segment_kind *kind, uint64_t *count, uint32_t first,
+		       uint32_t *index)
+{
+	uint64_t taken = __atomic_load_n(count, __ATOMIC_RELAXED);
+	void *entry;
+
+	do
+		entry = first + taken <= UINT32_MAX ? segment_entry(segments, kind, first + taken) : NULL;
+	while (entry && !__atomic_compare_exchange_n(count, &taken, taken + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*index = (uint32_t)(first + taken);
+	return entry;
 }

@@ -27,8 +27,12 @@ struct tfp_segment_kind {
 	uint32_t first; /* entries of segment 0 */
 };
 
-/* The entry, making its segment if need be; NULL when there is no room. Any thread, any context. */
-void *tfp_segment_entry(struct tfp_segments *segments, const struct tfp_segment_kind *kind, uint64_t index);
+/*
+ * The next entry, making its segment if need be: nobody else's from then on, and counted in *count; *index: `first` + those before it.
+ * NULL: there is no room for it, and it stays the next one. Any thread, any context.
+ */
+void *tfp_segment_take(struct tfp_segments *segments, const struct tfp_segment_kind *kind, uint64_t *count, uint32_t first,
+		       uint32_t *index);
 
 /* Which segment holds the entry; *start: the first index in it. Shifts alone where `first` is a constant power of two. */
 static inline __attribute__((always_inline)) unsigned tfp_segment_of(uint64_t first, uint64_t index, uint64_t *start)

@@ -204,8 +204,8 @@ struct tfp_state {
 	uint64_t title, title_next; /* hash of the title told last, 0 = none; no other is told before; collectors/title.c */
 	_Atomic uint64_t heap_next;           /* when the next timeline point may be written */
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
+	_Atomic uint64_t slot_count;
 	_Atomic uint32_t chunk_count;
-	_Atomic uint32_t slot_count;
 	_Atomic uint32_t masked; /* threads with their signals blocked by us; writer/signals.c */
 	_Atomic uint32_t early_losses[TFP_LOSS_SLOTS]; /* by kind, of who had no state; the next thread that begins counts them */
 	_Atomic(struct tfp_thread *) look_next; /* the next that is asked whether it is gone; NULL = the newest */

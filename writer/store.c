@@ -13,18 +13,12 @@ static const struct tfp_segment_kind nodes = {TFP_BLOCK_NODES, sizeof(uint64_t),
 #define FACTS_BYTES 16000u /* of a facts block; one fact may be larger, up to FACT_MAX */
 #define FACT_MAX 65536u
 
-/* Index 0 means "none" in both arrays, so counts run from 1. */
-static uint32_t next_index(uint64_t *count)
-{
-	uint64_t index = __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
-
-	return index <= UINT32_MAX ? (uint32_t)index : 0;
-}
+#define FIRST 1 /* index 0 means "none" in both arrays */
 
 uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
 {
-	uint32_t index = next_index(&tfp_state->live->pcs_count);
-	struct tfp_pc *entry = index ? tfp_segment_entry(&tfp_state->pcs, &pcs, index) : NULL;
+	uint32_t index;
+	struct tfp_pc *entry = tfp_segment_take(&tfp_state->pcs, &pcs, &tfp_state->live->pcs_count, FIRST, &index);
 
 	if (!entry)
 		return 0;
@@ -41,8 +35,8 @@ struct tfp_segments *tfp_store_nodes(void)
 
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
 {
-	uint32_t index = next_index(&tfp_state->live->nodes_count);
-	uint64_t *entry = index ? tfp_segment_entry(&tfp_state->nodes, &nodes, index) : NULL;
+	uint32_t index;
+	uint64_t *entry = tfp_segment_take(&tfp_state->nodes, &nodes, &tfp_state->live->nodes_count, FIRST, &index);
 
 	if (!entry)
 		return 0;

@@ -218,26 +218,14 @@ struct tfp_lane *tfp_thread_enter_lane_slow(struct tfp_thread *thread, uintptr_t
 	return NULL;
 }
 
-/* The next slot that was nobody's, or NULL. Its number is taken last: one that has no room is still the next. */
-static struct tfp_thread_slot *take_slot(void)
-{
-	uint32_t index = tfp_state->slot_count;
-	struct tfp_thread_slot *slot;
-
-	do
-		slot = tfp_segment_entry(&tfp_state->slots, &slots, index);
-	while (slot && !__atomic_compare_exchange_n((uint32_t *)&tfp_state->slot_count, &index, index + 1, 0, __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED));
-	return slot;
-}
-
 static struct tfp_thread *make_thread(void)
 {
+	uint32_t index;
 	struct tfp_thread *thread = tfp_pages_get(sizeof *thread, 1);
 
 	if (!thread)
 		return NULL;
-	thread->slot = take_slot();
+	thread->slot = tfp_segment_take(&tfp_state->slots, &slots, (uint64_t *)&tfp_state->slot_count, 0, &index);
 	if (!thread->slot) {
 		tfp_pages_put(thread, sizeof *thread);
 		return NULL;

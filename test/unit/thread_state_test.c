@@ -17,6 +17,7 @@
 #include "writer/log.h"
 #include "writer/schema.h"
 #include "writer/signals.h"
+#include "writer/store.h"
 
 static char folder[] = "/tmp/thread_state_test.XXXXXX", path[256];
 
@@ -152,12 +153,14 @@ static void *find_no_room(void *unused)
 		assert_null(tfp_thread_start());
 	tfp_state->second_ticks = UINT64_C(1) << 60;
 	assert_null(tfp_thread_start());
+	assert_int_equal(tfp_store_pc(0x1000, 0, 0), 0);
+	assert_int_equal(tfp_store_node(0, 1), 0);
 	tfp_state->log->max_bytes = 0;
 	assert_null(tfp_thread_start());
 	return unused;
 }
 
-/* Nor does what found none take numbers from those that find some: the log says how many threads there were. */
+/* Nor does what found none take numbers: a log that counts what is in none of its blocks looks damaged. */
 static void test_a_thread_that_finds_no_room(void **state)
 {
 	pthread_t thread;
@@ -169,6 +172,9 @@ static void test_a_thread_that_finds_no_room(void **state)
 	assert_int_equal(tfp_state->live->early_calls, 1002);
 	assert_int_equal(state_of_new_thread()->serial, 1);
 	assert_int_equal(tfp_state->slot_count, 1);
+	assert_int_equal(tfp_state->live->pcs_count + tfp_state->live->nodes_count, 0);
+	assert_int_equal(tfp_store_pc(0x1000, 0, 0), 1);
+	assert_int_equal(tfp_store_node(0, 1), 1);
 	end_log();
 }
 
