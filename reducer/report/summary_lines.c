@@ -9,6 +9,7 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/look_scope.h"
 #include "reducer/tables/native_looks.h"
 #include "reducer/tables/python_looks.h"
 
@@ -131,6 +132,20 @@ static void name_function(struct summary *summary, struct text *cell, const stru
 	text_free(&module);
 }
 
+/* A process that never had a second thread was not looked at: what is said is not of those. */
+static void put_who_waits(struct text *sentence, const struct request *request, const struct native_looks *looks)
+{
+	size_t wanted = look_scope_wanted(request, looks->processes);
+
+	if (looks->has_steps)
+		text_string(sentence, "In steps the thread");
+	else if (wanted)
+		text_format(sentence, "The first thread%s of %" PRIu32 " of the %zu processes", looks->processes > 1 ? "s" : "",
+			    looks->processes, wanted);
+	else
+		text_string(sentence, looks->processes > 1 ? "The processes' first threads" : "The first thread");
+}
+
 /* What the thread that counts waited, and where most, behind a margin. */
 static void put_waits(struct summary *summary, const struct native_looks *looks, const char *margin)
 {
@@ -148,10 +163,8 @@ static void put_waits(struct summary *summary, const struct native_looks *looks,
 		return;
 	name_function(summary, &name, looks, first, FUNCTION_MOST);
 	const struct native_function *function = &looks->list[first];
-	text_format(&sentence, "%s waited %.0f %% of the time (-t native_time), above all in %s (%s): %.0f %%.",
-		    looks->has_steps	   ? "In steps the thread"
-		    : looks->processes > 1 ? "The processes' first threads"
-					   : "The first thread",
+	put_who_waits(&sentence, summary->request, looks);
+	text_format(&sentence, " waited %.0f %% of the time (-t native_time), above all in %s (%s): %.0f %%.",
 		    100 * (all < whole ? all / whole : 1), name.bytes,
 		    native_looks_waits_in(looks->has_steps ? function->step_waits : function->waits),
 		    100 * ((double)most < whole ? (double)most / whole : 1));
@@ -169,9 +182,12 @@ static void put_functions(struct summary *summary, size_t width)
 	if (!native_looks_any(summary->request))
 		return;
 	native_looks_gather(&looks, summary->request, true);
+	size_t wanted = look_scope_wanted(summary->request, looks.processes);
 	text_string(&name, "Functions of native code (-t native_time)");
 	if (looks.has_steps)
 		text_string(&name, ", in steps");
+	else if (wanted)
+		text_format(&name, ", %" PRIu32 " of %zu processes", looks.processes, wanted);
 	else if (looks.processes > 1)
 		text_format(&name, ", of %" PRIu32 " processes", looks.processes);
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2, name.bytes, "processor", "of all");

@@ -149,3 +149,12 @@ void look_scope_free(struct look_scope *scope)
 	units_free(&scope->all);
 	free(scope->is_in);
 }
+
+size_t look_scope_wanted(const struct request *request, uint32_t looked)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		wanted += request_wants_process(request, &request->run->processes[i]);
+	return looked < wanted ? wanted : 0;
+}

@@ -40,6 +40,9 @@ bool look_scope_is_between(const struct look_scope *scope, int64_t time_ns);
 /* Adds how long its steps took that the request takes, or, where it has none, how long it lived. Of threads asked for that is not known. */
 void look_scope_add_whole(const struct look_scope *scope, uint64_t *steps_ns, uint64_t *lives_ns);
 
+/* How many processes are wanted, where only `looked` of them were looked at; 0 = all were. */
+size_t look_scope_wanted(const struct request *request, uint32_t looked);
+
 /* What of a stretch the request takes. */
 uint64_t look_scope_within(const struct request *request, int64_t from_ns, int64_t to_ns);
 

@@ -159,6 +159,41 @@ static void note_sampled(struct table *table, const struct request *request)
 	}
 }
 
+/* It was asked for, and is not known to have been possible: nothing was ever begun. */
+static bool was_alone(const struct process *process)
+{
+	const char *period = process_setting(process, "NATIVE_TIME");
+
+	return !look_fact(process, "native_time") && !process->native.look_count && process->end != END_IMPORTED && period[0] &&
+	       strcmp(period, "0") != 0;
+}
+
+/* In one line: a job may have a hundred helpers. */
+static void note_alone(struct table *table, const struct request *request)
+{
+	const struct process *first = NULL;
+	struct text who = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !was_alone(process))
+			continue;
+		first = first ? first : process;
+		count++;
+	}
+	if (!count)
+		return;
+	if (count == 1)
+		text_format(&who, "Process %s was not looked at: it", first->called);
+	else
+		text_format(&who, "%zu processes were not looked at: they", count);
+	table_note(table, NOTE_MISSING,
+		   "%s never had a second thread, and tfprof is not the reason for one; or %s ended, or %s windows closed, before.", who.bytes,
+		   count == 1 ? "it" : "they", count == 1 ? "its" : "their");
+	text_free(&who);
+}
+
 /* Why a process was not looked at, or no more from some time on, or not at all that it did. */
 static void note_process(struct table *table, const struct process *process)
 {
@@ -176,12 +211,7 @@ static void note_process(struct table *table, const struct process *process)
 	else if (strcmp(period, "0") == 0)
 		table_note(table, NOTE_MISSING,
 			   "Process %s was not looked at: setting NATIVE_TIME=0; TFPROF_NATIVE_TIME=10 looks each 10 ms.", process->called);
-	else if (!fact)
-		table_note(table, NOTE_MISSING,
-			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one; or it "
-			   "ended, or its windows closed, before.",
-			   process->called);
-	else
+	else if (fact)
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at.", process->called);
 }
 
@@ -190,6 +220,7 @@ void native_looks_notes(struct table *table, const struct request *request, cons
 	note_looks(table, request, looks);
 	note_counted(table, request, looks);
 	note_sampled(table, request);
+	note_alone(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			note_process(table, &request->run->processes[i]);

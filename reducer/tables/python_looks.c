@@ -288,11 +288,7 @@ void python_looks_place(struct text *text, const struct python_looks *looks, siz
 /* Of how many processes the looks are; 0 = of all that are asked for, or it is steps or threads that count. */
 static size_t of_processes(const struct request *request, const struct python_looks *looks)
 {
-	size_t wanted = 0;
-
-	for (size_t i = 0; i < request->run->process_count; i++)
-		wanted += request_wants_process(request, &request->run->processes[i]);
-	return !looks->has_steps && !request->thread && looks->processes < wanted ? wanted : 0;
+	return !looks->has_steps && !request->thread ? look_scope_wanted(request, looks->processes) : 0;
 }
 
 static void put_whose_time(struct text *text, const struct request *request, const struct python_looks *looks)
