@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RESUME_LOOKED 256u /* bytes from a bracket on in which the first key of its object has to stand */
+
 /* Editors of Windows put a byte order mark before UTF-8. */
 size_t json_start(struct source *source)
 {
@@ -53,13 +55,19 @@ static int take(struct json *json)
 	return byte;
 }
 
+static void tell_bad(const struct json *json)
+{
+	source_damage(json->source, json->bad_at, "use another copy of the file; what stands before that was read", json->bad_reason);
+}
+
 static enum json_word bad(struct json *json, const char *reason)
 {
 	int is_end = peek(json) < 0;
 
-	if (!json->is_bad)
-		source_damage(json->source, json->from + json->used, "use another copy of the file; what stands before that was read",
-			      is_end ? "the file ends inside its JSON" : reason);
+	json->bad_at = json->from + json->used;
+	json->bad_reason = is_end ? "the file ends inside its JSON" : reason;
+	if (!json->is_patient)
+		tell_bad(json);
 	json->is_bad = 1;
 	json->depth = 0;
 	return JSON_BAD;
@@ -381,6 +389,50 @@ enum json_word json_next(struct json *json)
 	if (is_object && !json->wants_value)
 		return take_key(json);
 	return take_value(json, byte);
+}
+
+/* Does an object begin at the bracket at that offset whose first key is one of these? Moves the window. */
+static int begins_with(struct json *json, uint64_t at, const char *const *keys, size_t count)
+{
+	size_t got, used = 1;
+	const char *head = (const char *)source_at(json->source, at, RESUME_LOOKED, &got);
+
+	while (used < got && strchr(" \t\r\n", head[used]) && head[used])
+		used++;
+	for (size_t i = 0; i < count; i++)
+		if (got - used >= strlen(keys[i]) && memcmp(head + used, keys[i], strlen(keys[i])) == 0)
+			return 1;
+	return 0;
+}
+
+/* To the next byte behind a line's end and white space, or the end of the file. */
+static int next_line(struct json *json)
+{
+	const uint8_t *found = NULL;
+
+	while (!found && peek(json) >= 0) {
+		found = memchr(json->bytes + json->used, '\n', json->filled - json->used);
+		json->used = found ? (size_t)(found - json->bytes) : json->filled;
+	}
+	return skip_space(json);
+}
+
+int json_resume(struct json *json, unsigned depth, const char *const *keys, size_t count)
+{
+	for (int byte = next_line(json); byte >= 0; byte = next_line(json)) {
+		uint64_t at = json->from + json->used;
+		int is_found = byte == '{' && begins_with(json, at, keys, count);
+		json->from = at; /* the window was moved */
+		json->used = json->filled = 0;
+		if (!is_found)
+			continue;
+		json->depth = depth;
+		json->is_bad = json->is_after = 0;
+		json->wants_value = 1;
+		return 0;
+	}
+	tell_bad(json);
+	return -1;
 }
 
 void json_end(struct json *json)

@@ -45,6 +45,9 @@ struct json {
 	uint8_t stack[JSON_DEPTH];     /* '{' or '[' */
 	uint8_t wants_value, is_after; /* behind a key or at a start; behind a value */
 	uint8_t is_bad, is_open; /* is_open: the list that is the file was not closed */
+	uint8_t is_patient;	 /* what is bad is not told: the caller tries json_resume */
+	uint64_t bad_at;	 /* offset in the file of what was bad, */
+	const char *bad_reason;	 /* and what of it */
 };
 
 void json_begin(struct json *json, struct source *source);
@@ -52,6 +55,13 @@ void json_free(struct json *json);
 
 /* The next word. JSON_BAD once, with a sentence; then JSON_END. */
 enum json_word json_next(struct json *json);
+
+/*
+ * Behind JSON_BAD of one that is patient: goes on at the next object that begins a line with one of these keys (as they stand in the file,
+ * with their quotes), as one of the list that is `depth` deep. Each byte is passed once, whatever the file holds. Returns 0; -1 where
+ * there is none, with the sentence.
+ */
+int json_resume(struct json *json, unsigned depth, const char *const *keys, size_t count);
 
 /* Behind the one value of the file: a sentence if more than white space follows. */
 void json_end(struct json *json);

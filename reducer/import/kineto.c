@@ -242,17 +242,49 @@ static void take_event(struct kineto *kineto)
 	kineto_put(kineto, &event, phase[0]);
 }
 
+/* Behind an event that is no JSON: to the next one, as Kineto and Chrome begin them. Returns 0; -1 where there is none. */
+static int step_over_broken(struct kineto *kineto, unsigned depth)
+{
+	static const char *const first_keys[] = {"\"ph\"", "\"name\""};
+	struct json *json = &kineto->json;
+
+	if (json_resume(json, depth, first_keys, sizeof(first_keys) / sizeof(first_keys[0])) != 0)
+		return -1;
+	if (kineto->broken++ == 0) {
+		kineto->broken_at = json->bad_at;
+		kineto->broken_reason = json->bad_reason;
+	}
+	return 0;
+}
+
+static void tell_broken(struct kineto *kineto)
+{
+	char reason[200];
+
+	if (!kineto->broken)
+		return;
+	snprintf(reason, sizeof(reason), "%s: %" PRIu64 " event%s could not be read, %s; what stands around was read",
+		 kineto->broken_reason, kineto->broken, kineto->broken == 1 ? "" : "s",
+		 kineto->broken == 1 ? "this one" : "this one first");
+	source_damage(kineto->source, kineto->broken_at,
+		      "PyTorch 2.2 and older write quotes and backslashes in names as they are: take a newer one or other names", reason);
+}
+
 static void take_events(struct kineto *kineto)
 {
 	struct json *json = &kineto->json;
+	unsigned depth = json->depth;
 	enum json_word word;
 
-	while ((word = json_next(json)) != JSON_ARRAY_END && word > JSON_BAD) {
+	json->is_patient = 1;
+	while ((word = json_next(json)) != JSON_ARRAY_END && (word > JSON_BAD || step_over_broken(kineto, depth) == 0)) {
 		if (word == JSON_OBJECT)
 			take_event(kineto);
 		else
 			json_skip(json, word);
 	}
+	json->is_patient = 0;
+	tell_broken(kineto);
 }
 
 static void take_devices(struct kineto *kineto)

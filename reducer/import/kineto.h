@@ -98,6 +98,8 @@ struct kineto {
 	uint64_t phases[128]; /* events of each that are not read */
 	uint64_t addressless; /* blocks of which the file says no address */
 	uint64_t event_count, out_of_time, op_count;
+	uint64_t broken, broken_at; /* events that are no JSON, and where in the file the first breaks, */
+	const char *broken_reason;  /* and how */
 	int64_t base_ns;
 	struct sink_group group;
 };
