@@ -239,6 +239,7 @@ static void take_event(struct kineto *kineto)
 		return;
 	}
 	kineto->event_count++;
+	kineto->durationless += phase[0] == 'X' && !kineto_has(&event, KINETO_DUR);
 	kineto_put(kineto, &event, phase[0]);
 }
 

@@ -97,6 +97,7 @@ struct kineto {
 	size_t category_count;
 	uint64_t phases[128]; /* events of each that are not read */
 	uint64_t addressless; /* blocks of which the file says no address */
+	uint64_t durationless; /* whole events of which it says no duration */
 	uint64_t event_count, out_of_time, op_count;
 	uint64_t broken, broken_at; /* events that are no JSON, and where in the file the first breaks, */
 	const char *broken_reason;  /* and how */

@@ -492,6 +492,12 @@ void kineto_notes(struct kineto *kineto)
 		note(kineto, &text);
 		text_clear(&text);
 	}
+	if (kineto->durationless) {
+		text_format(&text, "Whole events (\"ph\": X) without a duration (\"dur\") stand as if they took no time: %" PRIu64 ".",
+			    kineto->durationless);
+		note(kineto, &text);
+		text_clear(&text);
+	}
 	if (kineto->is_for_viewer) {
 		text_string(&text, "The file was written for viewers: it does not say which of its ranges are ops, nor when it was made. "
 				   "The XPlane beside it (HOST.xplane.pb) does.");
