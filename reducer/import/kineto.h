@@ -47,7 +47,8 @@ struct kineto_event {
 /* A thread of the host, or a queue of a device: one stream of the log. */
 struct kineto_track {
 	uint64_t key;
-	uint32_t thread, queue;
+	uint32_t thread, queue; /* thread 0: so far only its name was told */
+	char name[sizeof(((struct tfp_thread_slot *)NULL)->name)]; /* told by metadata; "" = none was */
 	uint32_t place; /* in kineto.places, of a thread */
 	uint64_t step_end_ns; /* of the last one that a `step_num` told */
 };
@@ -147,7 +148,7 @@ void kineto_devices(struct kineto *kineto);
 /* Once all is read: that processes of the file are one here. */
 void kineto_processes(struct kineto *kineto);
 
-/* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. Before its first event: its name. */
+/* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. What metadata call a thread. */
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event);
 void kineto_name_thread(struct kineto *kineto, const struct kineto_event *event);
 void kineto_put_group(struct kineto *kineto, uint32_t thread, struct sink_time when);

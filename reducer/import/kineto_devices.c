@@ -42,7 +42,7 @@ void kineto_label(struct kineto *kineto, const struct kineto_event *event)
 	is_device &= kineto->is_for_viewer;
 	if (is_name && !kineto->is_for_viewer && !kineto->about->command[0])
 		snprintf(kineto->about->command, sizeof(kineto->about->command), "%.15s", label);
-	if (kineto->is_for_viewer && strcmp(name, "thread_name") == 0)
+	if (strcmp(name, "thread_name") == 0 && label[0])
 		kineto_name_thread(kineto, event);
 	if (!is_device && (strcmp(name, "process_labels") != 0 || !label[0]))
 		return;

@@ -70,32 +70,50 @@ static int64_t number_of(const char *text)
 	return digits > 0 && digits < 10 && !text[digits] ? (int64_t)strtoul(text, NULL, 10) : -1;
 }
 
-/* The host's thread of an event; of a new one the name, "" = its tid, if that is no number. */
-static struct kineto_track *named_track(struct kineto *kineto, const struct kineto_event *event, const char *name)
+static struct kineto_track *thread_track(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
-	int is_new;
+	int is_new, is_numbered = tid[0] >= '0' && tid[0] <= '9';
 	struct kineto_track *track = track_at(kineto, hash_of(pid, tid), &is_new);
 
-	if (!is_new)
+	if (track->thread)
 		return track;
 	if (!kineto->about->pid && !kineto->is_for_viewer && number_of(pid) > 0) /* for viewers they are made up */
 		kineto->about->pid = (uint32_t)number_of(pid);
-	name = name[0] || (tid[0] >= '0' && tid[0] <= '9') ? name : tid;
-	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), name);
+	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10));
+	sink_thread_name(kineto->sink, track->thread, track->name, strnlen(track->name, sizeof(track->name)));
+	if (!track->name[0] && !is_numbered)
+		sink_thread_name(kineto->sink, track->thread, tid, strlen(tid));
 	track->place = kineto_place(kineto, event);
 	kineto->places[track->place].is_process = number_of(pid) > 0;
 	return track;
 }
 
-static struct kineto_track *thread_track(struct kineto *kineto, const struct kineto_event *event)
+/* Kineto says "thread 4242 (python3)". */
+static const char *bare_name(const char *label, size_t *length)
 {
-	return named_track(kineto, event, "");
+	size_t number = strncmp(label, "thread ", 7) == 0 ? 7 + strspn(label + 7, "0123456789") : 0;
+
+	*length = strlen(label);
+	if (number <= 7 || strncmp(label + number, " (", 2) != 0 || label[*length - 1] != ')' || number + 3 >= *length)
+		return label;
+	*length -= number + 3;
+	return label + number + 2;
 }
 
+/* No thread is made of it: Kineto names the streams of devices, too. */
 void kineto_name_thread(struct kineto *kineto, const struct kineto_event *event)
 {
-	(void)named_track(kineto, event, kineto_text(kineto, event, KINETO_LABELS));
+	uint64_t key = hash_of(kineto_text(kineto, event, KINETO_PID), kineto_text(kineto, event, KINETO_TID));
+	int is_new;
+	struct kineto_track *track = track_at(kineto, key, &is_new);
+	size_t length;
+	const char *name = bare_name(kineto_text(kineto, event, KINETO_LABELS), &length);
+
+	memset(track->name, 0, sizeof(track->name));
+	memcpy(track->name, name, length < sizeof(track->name) ? length : sizeof(track->name));
+	if (track->thread)
+		sink_thread_name(kineto->sink, track->thread, name, length);
 }
 
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
@@ -138,7 +156,8 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 	if (!is_new)
 		return track;
 	snprintf(name, sizeof(name), "GPU %u queue", device);
-	track->thread = sink_thread(kineto->sink, 0, name);
+	track->thread = sink_thread(kineto->sink, 0);
+	sink_thread_name(kineto->sink, track->thread, name, strlen(name));
 	track->queue = ++kineto->queue_count;
 	sink_fact(kineto->sink, TFP_TAG_context);
 	sink_number(kineto->sink, context & UINT32_MAX);

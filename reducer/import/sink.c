@@ -255,15 +255,22 @@ uint64_t sink_string(struct sink *sink, const char *text, size_t length)
 
 /* Threads and records. */
 
-uint32_t sink_thread(struct sink *sink, uint32_t tid, const char *name)
+uint32_t sink_thread(struct sink *sink, uint32_t tid)
 {
 	struct tfp_thread_slot *slot;
 
 	sink->threads = base_grow(sink->threads, &sink->thread_room, sink->thread_count + 1, sizeof(*sink->threads));
 	slot = &sink->threads[sink->thread_count++];
 	*slot = (struct tfp_thread_slot){.state = 1, .serial = (uint32_t)sink->thread_count, .tid = tid};
-	memcpy(slot->name, name, strnlen(name, sizeof(slot->name)));
 	return slot->serial;
+}
+
+void sink_thread_name(struct sink *sink, uint32_t serial, const char *name, size_t length)
+{
+	struct tfp_thread_slot *slot = &sink->threads[serial - 1];
+
+	memset(slot->name, 0, sizeof(slot->name));
+	memcpy(slot->name, name, length < sizeof(slot->name) ? length : sizeof(slot->name));
 }
 
 void sink_add(struct sink_group *group, const void *record, size_t bytes)

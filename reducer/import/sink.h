@@ -57,7 +57,9 @@ void sink_fact_end(struct sink *sink);
 void sink_pair(struct sink *sink, unsigned tag, const char *name, const char *value);
 
 /* A thread of the process; returns its serial, by which records name their stream. */
-uint32_t sink_thread(struct sink *sink, uint32_t tid, const char *name);
+uint32_t sink_thread(struct sink *sink, uint32_t tid);
+/* What it is called, as far as there is room for; may be told at any time. */
+void sink_thread_name(struct sink *sink, uint32_t serial, const char *name, size_t length);
 
 /*
  * Records that stand together in the stream of a thread. `time_ns` is theirs; `begin_ns` and

@@ -163,8 +163,8 @@ static uint32_t thread_of(struct xplane *xplane, const struct xplane_line *line,
 	if (number != UINT32_MAX)
 		return threads->items[number].serial;
 	threads->items = base_grow(threads->items, &threads->room, threads->count + 1, sizeof(*threads->items));
-	threads->items[threads->count] =
-		(struct xplane_thread){key, sink_thread(xplane->sink, (uint32_t)line->id, line->name)};
+	threads->items[threads->count] = (struct xplane_thread){key, sink_thread(xplane->sink, (uint32_t)line->id)};
+	sink_thread_name(xplane->sink, threads->items[threads->count].serial, line->name, strlen(line->name));
 	base_index_add(&threads->index, base_mix(key), (uint32_t)threads->count);
 	return threads->items[threads->count++].serial;
 }

@@ -78,7 +78,8 @@ void xplane_device_line(struct xplane *xplane, struct xplane_line *line)
 	char name[16];
 
 	snprintf(name, sizeof(name), "GPU %u queue", xplane->device);
-	line->thread = sink_thread(xplane->sink, 0, name);
+	line->thread = sink_thread(xplane->sink, 0);
+	sink_thread_name(xplane->sink, line->thread, name, strlen(name));
 	line->queue = ++xplane->queue_count;
 	sink_fact(xplane->sink, TFP_TAG_queue);
 	sink_number(xplane->sink, line->queue);
