@@ -26,6 +26,8 @@
 #define SORT_BYTES (8u << 20)
 #define CHUNK_BYTES (256u << 10) /* records of one block */
 #define FACTS_BYTES (1u << 20)	 /* of one block */
+#define SLOT_BYTES offsetof(struct tfp_thread_slot, losses)
+#define SLOTS_BYTES (256u << 10) /* of one block */
 #define NAMES_MOST 65535u	 /* ids that the model takes (ops_scan.c) */
 #define END_BIT (UINT64_C(1) << 63)
 #define TIME_PARTS 256u	    /* of the times that importers take, below 1 << 62 */
@@ -46,7 +48,10 @@ struct sink {
 	uint64_t *hashes;
 	uint64_t lost, put;
 	int has_device;
-	struct tfp_thread_slot *threads;
+	struct named {
+		uint32_t tid;
+		char name[sizeof(((struct tfp_thread_slot *)NULL)->name)];
+	} *threads; /* by serial - 1 */
 	size_t thread_count, thread_room;
 	uint64_t first_ns, last_ns;
 	uint64_t from_ns, to_ns;	 /* what begins elsewhere has no place; to_ns 0 = all has */
@@ -257,20 +262,34 @@ uint64_t sink_string(struct sink *sink, const char *text, size_t length)
 
 uint32_t sink_thread(struct sink *sink, uint32_t tid)
 {
-	struct tfp_thread_slot *slot;
-
 	sink->threads = base_grow(sink->threads, &sink->thread_room, sink->thread_count + 1, sizeof(*sink->threads));
-	slot = &sink->threads[sink->thread_count++];
-	*slot = (struct tfp_thread_slot){.state = 1, .serial = (uint32_t)sink->thread_count, .tid = tid};
-	return slot->serial;
+	sink->threads[sink->thread_count++] = (struct named){.tid = tid};
+	return (uint32_t)sink->thread_count;
 }
 
 void sink_thread_name(struct sink *sink, uint32_t serial, const char *name, size_t length)
 {
-	struct tfp_thread_slot *slot = &sink->threads[serial - 1];
+	struct named *thread = &sink->threads[serial - 1];
 
-	memset(slot->name, 0, sizeof(slot->name));
-	memcpy(slot->name, name, length < sizeof(slot->name) ? length : sizeof(slot->name));
+	memset(thread->name, 0, sizeof(thread->name));
+	memcpy(thread->name, name, length < sizeof(thread->name) ? length : sizeof(thread->name));
+}
+
+/* A thread's slot: up to what nobody counted of threads in a foreign file. */
+static void put_threads(struct sink *sink)
+{
+	struct text slots = {0};
+
+	for (size_t i = 0; i < sink->thread_count; i++) {
+		struct tfp_thread_slot slot = {.state = 1, .serial = (uint32_t)(i + 1), .tid = sink->threads[i].tid};
+		memcpy(slot.name, sink->threads[i].name, sizeof(slot.name));
+		text_put(&slots, &slot, SLOT_BYTES);
+		if (slots.length < SLOTS_BYTES && i + 1 < sink->thread_count)
+			continue;
+		put_block(sink, TFP_BLOCK_THREADS, 0, NULL, 0, slots.bytes, slots.length);
+		text_clear(&slots);
+	}
+	text_free(&slots);
 }
 
 void sink_add(struct sink_group *group, const void *record, size_t bytes)
@@ -507,8 +526,7 @@ static void put_header(struct sink *sink, const struct sink_header *from)
 					 .clock_hz = 1000000000,
 					 .live_offset = TFP_LIVE_OFFSET,
 					 .live_bytes = sizeof(struct tfp_file_live),
-					 .thread_slot_bytes = sizeof(struct tfp_thread_slot),
-					 .loss_count = TFP_LOSS_SLOTS};
+					 .thread_slot_bytes = SLOT_BYTES};
 	struct tfp_file_live live = {.file_end = sink->end,
 				     .threads_count = sink->thread_count,
 				     .end_kind = TFP_END_IMPORTED,
@@ -534,9 +552,7 @@ int sink_finish(struct sink *sink, const struct sink_header *header)
 	put_schema(sink);
 	if (sink->has_device)
 		put_clock(sink, header->origin_ns);
-	if (sink->thread_count)
-		put_block(sink, TFP_BLOCK_THREADS, 0, NULL, 0, sink->threads,
-			  sink->thread_count * sizeof(*sink->threads));
+	put_threads(sink);
 	put_records(sink, header->origin_ns);
 	say_crossed(sink);
 	flush_facts(sink);

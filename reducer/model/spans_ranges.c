@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define OPEN_MOST (1u << 14) /* ranges open at once on a thread; further ones are drawn as marks: a search costs as much */
+#define OPEN_FIRST 4u /* threads may be many, and most have few */
 
 /* What is innermost up to a place on the stack. */
 static void find_innermost(struct span_thread *thread, size_t at)
@@ -31,7 +32,7 @@ static void find_innermost(struct span_thread *thread, size_t at)
 /* Returns -1 where it does not fit. */
 static int make_room(struct span_thread *thread)
 {
-	size_t room = thread->room ? thread->room * 2 : 16;
+	size_t room = thread->room ? thread->room * 2 : OPEN_FIRST;
 	struct span_open *larger;
 
 	if (thread->count < thread->room)

@@ -19,12 +19,12 @@ static void forget_values(struct batch_kind *kind)
 
 static void drop_arrays(struct batch *batch)
 {
-	for (size_t tag = 0; tag < 256; tag++) {
-		for (size_t i = 0; batch->kinds[tag] != NULL && i < SCHEMA_FIELDS; i++)
-			free(batch->kinds[tag]->values[i]);
-		free(batch->kinds[tag]);
-		batch->kinds[tag] = NULL;
+	for (size_t made = 0; made < batch->made_count; made++) {
+		for (size_t i = 0; i < SCHEMA_FIELDS; i++)
+			free(batch->made[made]->values[i]);
+		free(batch->made[made]);
 	}
+	memset(batch->kinds, 0, sizeof batch->kinds);
 	free(batch->times);
 	free(batch->rows);
 	free(batch->tags);

@@ -124,7 +124,8 @@ void events_close(struct events *events)
 		return;
 	columns_close(events->columns);
 	for (size_t tag = 0; events->columns == NULL && tag < 256; tag++)
-		free(events->kinds[tag]);
+		if (events->kinds[tag] != NULL) /* of a short chunk the 256 calls would be most of the work */
+			free(events->kinds[tag]);
 	free(events->raw);
 	free(events);
 }
