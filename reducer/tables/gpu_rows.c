@@ -85,7 +85,7 @@ void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name)
 
 	if (name >= gpu->name_count)
 		return;
-	demangle(gpu->names[name][0] ? gpu->names[name] : "[CUPTI gave no name]", &readable);
+	demangle(gpu->names[name][0] ? gpu->names[name] : "[no name was given]", &readable);
 	text_put(out, readable.bytes, readable.length);
 	text_free(&readable);
 }
