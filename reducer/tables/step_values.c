@@ -173,7 +173,7 @@ static bool is_dead(const struct step_rows *rows, size_t i)
 
 /*
  * Whether the first step that is known is none of the program's first: of steps found while the program ran the rounds before are not in
- * the log, and of a log that gave up its oldest events neither.
+ * the log, and of a log that gave up its oldest events, or another profiler's file whose first has a later number, neither.
  */
 static bool has_others_before(const struct request *request, const struct step_row *row)
 {
@@ -182,7 +182,7 @@ static bool has_others_before(const struct request *request, const struct step_r
 	if (row->kind != UNIT_STEP || row->unit.step == SIZE_MAX)
 		return false;
 	return process->steps[row->unit.step].source == SOURCE_repeats ||
-	       (row->unit.number > 1 && losses_gave_up(process));
+	       (row->unit.number > 1 && (losses_gave_up(process) || process_is_foreign(process)));
 }
 
 static void find_judged(struct step_rows *rows, const struct request *request)
