@@ -17,6 +17,7 @@
 #include "reducer/report/summary.h"
 #include "reducer/sides.h"
 #include "reducer/tables/losses.h"
+#include "reducer/usage.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -311,31 +312,6 @@ static void write_summary(const struct options *options, const struct report_kin
 	output_close(file, options->output);
 }
 
-/* Filters of what happened, not of who did it, would be ignored by the summary: say so instead. */
-static void check_usage(const struct options *options, const struct report_kind *format, size_t kind_count)
-{
-	if (options->against_count && (format->write_run || format->write_folder ||
-				       (format->tables && strcmp(format->tables, table_comparison_limits.id) != 0)))
-		base_die("-f %s shows one run: leave --against out", format->name);
-	if (options->is_each && !options->against_count && !options->figure_limits.count && format != &report_baseline)
-		base_die("--run=each compares runs: give --against or --limit, or keep them with -f baseline");
-	if (format->write_run || format->write_folder) {
-		const char *what = format == &report_baseline ? "figures of the run" : "the time line";
-		if (options->tables)
-			base_die("-f %s writes %s, not tables: leave -t out", format->name, what);
-		if (options_choose_rows(options))
-			base_die("-f %s writes %s, where no rows are to be chosen: leave --%s out; it takes --window, --step, "
-				 "--process, --host, --rank, --thread, --device and --stream",
-				 format->name, what, options_choose_rows(options));
-		return;
-	}
-	if (!options->tables && !kind_count && options_choose_events(options))
-		base_die("of filters the summary takes --process, --host and --rank alone; choose a table, for example "
-			 "-t memory.sites");
-	if (format->is_single && kind_count > 1 && !options->output)
-		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
-}
-
 /* Tables that need no single launches, moved to the front. Returns how many. */
 static size_t without_launches(const struct table_kind **kinds, size_t count)
 {
@@ -501,7 +477,7 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	enum limit_state limits = LIMIT_NONE;
 	int status;
 
-	check_usage(options, format, kind_count);
+	usage_check(options, format, kinds, kind_count);
 	refuse_folders("--sysroot", options->symbols.sysroot);
 	refuse_folders("--symbols", options->symbols.path);
 	/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */

@@ -238,6 +238,7 @@ static void take_limit(struct options *options, const char *name, const char *va
 
 static void take_frames(struct options *options, const char *name, const char *value)
 {
+	options->has_frames = true;
 	options->report.frames = (unsigned)number(name, value, 0, 1000);
 }
 

@@ -30,6 +30,7 @@ struct options {
 	const char *name_regex;
 	regex_t name;
 	unsigned temporary;
+	bool has_frames; /* --frames was given */
 	unsigned jobs; /* 0 = choose */
 	struct request request;         /* the filters; run and frames are set later */
 	struct rule_limits limits;      /* of which request.limits tells */

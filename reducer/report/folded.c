@@ -76,5 +76,6 @@ const struct report_kind report_folded = {
 	.help = "call stacks for flame graphs, weighed by --value=peak, leaked, total or allocations",
 	.is_single = true,
 	.tables = "memory.sites",
+	.takes_value = true,
 	.write = write_set,
 };

@@ -377,5 +377,6 @@ const struct report_kind report_pprof = {
 	.help = "call stacks with all their numbers: `go tool pprof`, Speedscope; give -o FILE.pb",
 	.is_single = true,
 	.tables = "memory.sites",
+	.takes_value = true,
 	.write = write_set,
 };

@@ -44,6 +44,7 @@ struct report_kind {
 	/* What it shows of the run itself, where all tables are wanted: beside them, maybe in another thread. NULL = nothing. */
 	void (*draw)(struct text *drawing, const struct request *request);
 	bool is_without_sums; /* shows nothing of enum run_sum */
+	bool takes_value, takes_frames; /* report_options.value, .frames mean something to it */
 	/* A format of the time line or of the run instead of tables: `write` is NULL. The run is scanned, for what `tables` read. */
 	void (*write_run)(FILE *file, const struct request *request);
 	/* The same into a folder, made where there is none: `write` and `write_run` are NULL. */

@@ -392,5 +392,6 @@ const struct report_kind report_text = {
 	.suffix = "txt",
 	.help = "for reading, fitted to the terminal (default)",
 	.is_for_reading = true,
+	.takes_frames = true,
 	.write = write_set,
 };
