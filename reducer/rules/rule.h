@@ -21,7 +21,7 @@
 
 #define RULE(name, area, threshold, unit, help) void rule_##name(const struct rule_facts *facts, struct finding *finding);
 #define LIMIT(rule, name, value, unit, help)
-#include "reducer/rules/rules.def"
+#include "reducer/tables/rules.def"
 #undef RULE
 #undef LIMIT
 

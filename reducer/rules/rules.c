@@ -21,7 +21,7 @@
 const struct rule rules[] = {
 #define RULE(name, area, threshold, unit, help) {#name, help, RULE_##area, unit, LIMIT_##name, rule_##name},
 #define LIMIT(rule, name, value, unit, help)
-#include "reducer/rules/rules.def"
+#include "reducer/tables/rules.def"
 #undef RULE
 #undef LIMIT
 };

@@ -17,7 +17,7 @@ static const struct {
 } limit_rows[LIMIT_COUNT_ALL] = {
 #define RULE(name, area, threshold, unit, help) [LIMIT_##name] = {#name, help, unit},
 #define LIMIT(rule, name, value, unit, help) [LIMIT_##rule##_##name] = {#rule "." #name, help, unit},
-#include "reducer/rules/rules.def"
+#include "reducer/tables/rules.def"
 #undef RULE
 #undef LIMIT
 };
@@ -25,7 +25,7 @@ static const struct {
 const struct rule_limits rule_limits_default = {{
 #define RULE(name, area, threshold, unit, help) [LIMIT_##name] = threshold,
 #define LIMIT(rule, name, value, unit, help) [LIMIT_##rule##_##name] = value,
-#include "reducer/rules/rules.def"
+#include "reducer/tables/rules.def"
 #undef RULE
 #undef LIMIT
 }};

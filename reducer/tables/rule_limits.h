@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thresholds of reducer/rules/rules.def, for the rules and for the sentences of the verdict that tell of the same.
+ * The thresholds of reducer/tables/rules.def, for the rules and for the sentences of the verdict that tell of the same.
  *
  * Rule: what a rule and the verdict both say is said from one number on, which --threshold moves. The levels of overview.verdict
  * are none of these: they are the published ones of the TensorFlow Profiler (docs/steps.md), whatever recommendations are wanted.
@@ -16,7 +16,7 @@ enum rule_unit { RULE_PERCENT, RULE_COUNT, RULE_TIMES, RULE_BYTES };
 enum rule_limit {
 #define RULE(name, area, threshold, unit, help) LIMIT_##name,
 #define LIMIT(rule, name, value, unit, help) LIMIT_##rule##_##name,
-#include "reducer/rules/rules.def"
+#include "reducer/tables/rules.def"
 #undef RULE
 #undef LIMIT
 	LIMIT_COUNT_ALL
