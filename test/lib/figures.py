@@ -129,6 +129,16 @@ def same_cell(found, wanted, column):
     return found == wanted
 
 
+def rows_of_few(found, table, same):
+    """Of a table's rows those that a few stand for: the first, or of moments each so-and-so-many-th."""
+    def are_alike(step):
+        return all(same(cell, wanted[column["id"]], column) for row, wanted in zip(found, table["rows"][::step])
+                   for cell, column in zip(row, table["columns"]))
+    count = len(table["rows"])
+    steps = [step for step in range(2, count) if -(-count // step) == len(found)]
+    return next((table["rows"][::step] for step in steps if not are_alike(1) and are_alike(step)), table["rows"])
+
+
 def compare(found, tables, what, same=same_cell, is_whole=True):
     """Every cell of every table. found: {table: rows of cells}; is_whole: of all rows. Returns how many were held against each other."""
     count = 0
@@ -136,7 +146,8 @@ def compare(found, tables, what, same=same_cell, is_whole=True):
         check(name in found, f"{what} lacks {name}")
         check(len(found[name]) == len(table["rows"]) or not is_whole and found[name], f"{what}: {len(found[name])} rows of {name}, "
               f"json has {len(table['rows'])}")
-        for at, (row, wanted) in enumerate(zip(found[name], table["rows"])):
+        rows = table["rows"] if is_whole else rows_of_few(found[name], table, same)
+        for at, (row, wanted) in enumerate(zip(found[name], rows)):
             for cell, column in zip(row, table["columns"]):
                 value = wanted[column["id"]]
                 check(same(cell, value, column), f"{what}: {name}, row {at}, {column['id']}: {cell!r}, json has {value!r}")
