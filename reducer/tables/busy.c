@@ -3,6 +3,7 @@
 #include "reducer/tables/busy.h"
 
 #include "reducer/model/rank.h"
+#include "reducer/tables/around.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/task_delays.h"
 
@@ -76,23 +77,13 @@ static struct busy_sum sum_of(const struct points *points, const struct stretch 
 				 step_rows_between(stretch->rows, stretch->process, stretch->from, stretch->to)};
 }
 
-/* Between the readings around the steps, or the nearest that there are, *between; negative = not known. */
-static double share_of(const struct points *points, const struct stretch *stretch, struct stretch *between)
+/* Between the readings around the steps, or the nearest that there are, *around; negative = not known. */
+static double share_of(const struct points *points, const struct stretch *stretch, struct around *around)
 {
-	const struct point *first = NULL, *last = NULL;
-
-	for (size_t i = 0; i < points->count; i++) {
-		const struct point *point = &points->items[i];
-		if (!first || point->time_ns <= stretch->from)
-			first = point;
-		last = point;
-		if (point->time_ns >= stretch->to)
-			break;
-	}
-	if (!first || last->time_ns <= first->time_ns || first->time_ns >= stretch->to || last->time_ns <= stretch->from)
-		return -1;
-	*between = (struct stretch){.from = first->time_ns, .to = last->time_ns};
-	return (last->value - first->value) / (double)(last->time_ns - first->time_ns);
+	*around = (struct around){.from_ns = stretch->from, .to_ns = stretch->to};
+	for (size_t i = 0; i < points->count && !around_is_whole(around); i++)
+		around_add(around, points->items[i].time_ns, points->items[i].value);
+	return around_is_known(around) ? (around->last - around->first) / (double)(around->last_ns - around->first_ns) : -1;
 }
 
 static void points_of_cpu(struct points *points, const struct process *process)
@@ -136,12 +127,14 @@ static const struct thread *first_thread(const struct process *process)
 	return NULL;
 }
 
-static void add_process(struct busy *busy, const struct stretch *stretch, const struct run *run, uint32_t serial, bool is_first)
+/* *most: around which time the largest share is. */
+static void add_process(struct busy *busy, struct around *most, const struct stretch *stretch, const struct run *run, uint32_t serial,
+			bool is_first)
 {
 	const struct process *process = &run->processes[stretch->process];
 	const struct thread *marks = process_thread(process, serial);
 	struct points cpu = {0}, delay = {0};
-	struct stretch between = {0};
+	struct around around;
 	double share;
 
 	points_of_cpu(&cpu, process);
@@ -149,20 +142,27 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	bool is_known = !process->unseen_count; /* else there were steps outside of windows, and nobody knows how many */
 	add(&busy->cpu, is_known ? sum_of(&cpu, stretch) : (struct busy_sum){0}, is_first);
 	add(&busy->delay, marks && is_known ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
-	share = share_of(&delay, stretch, &between);
+	share = share_of(&delay, stretch, &around);
 	if (share > busy->share) {
-		struct busy_machine machine;
 		busy->share = share;
 		busy->process = stretch->process;
-		busy->stretch_ns = (double)(stretch->to - stretch->from);
-		busy->between_ns = (double)(between.to - between.from);
-		busy->kept = machine_kept_from(process, between.from, between.to);
-		busy->own = busy_machine_find(&machine, run, stretch->process, between.from, between.to) && machine.all_ns > 0
-				    ? machine.own_ns / machine.all_ns
-				    : -1;
+		*most = around;
 	}
 	free(cpu.items);
 	free(delay.items);
+}
+
+/* What took the processors from the one whose share is the largest: of all that were recorded on its machine, so of one alone. */
+static void add_reasons(struct busy *busy, const struct around *most, const struct run *run)
+{
+	struct busy_machine machine;
+
+	busy->stretch_ns = (double)(most->to_ns - most->from_ns);
+	busy->between_ns = (double)(most->last_ns - most->first_ns);
+	busy->kept = machine_kept_from(&run->processes[busy->process], most->first_ns, most->last_ns);
+	busy->own = busy_machine_find(&machine, run, busy->process, most->first_ns, most->last_ns) && machine.all_ns > 0
+			    ? machine.own_ns / machine.all_ns
+			    : -1;
 }
 
 /* Of the rows from `first` on the first judged one's thread. */
@@ -176,15 +176,18 @@ static uint32_t first_judged(const struct step_rows *rows, size_t first)
 struct busy busy_find(const struct step_rows *rows, const struct request *request)
 {
 	struct busy busy = {.share = -1};
+	struct around most = {0};
 	bool is_first = true;
 
 	for (size_t i = 0, end; i < rows->count; i = end) {
 		struct stretch stretch = {.rows = rows, .process = rows->items[i]->process};
 		if (!step_rows_ran(rows, stretch.process, &end, &stretch.from, &stretch.to))
 			continue;
-		add_process(&busy, &stretch, request->run, first_judged(rows, i), is_first);
+		add_process(&busy, &most, &stretch, request->run, first_judged(rows, i), is_first);
 		is_first = false;
 	}
+	if (busy.share >= 0)
+		add_reasons(&busy, &most, request->run);
 	return busy;
 }
 

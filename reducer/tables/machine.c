@@ -3,6 +3,7 @@
 #include "reducer/tables/machine.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/around.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -66,25 +67,17 @@ struct stretch {
 static double grown(const struct stretch *stretch, uint16_t kind, double *over_ns)
 {
 	const struct use_rows *use = &stretch->process->use;
-	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-	uint64_t first = 0, last = 0, value;
+	struct around around = {.from_ns = stretch->from_ns, .to_ns = stretch->to_ns};
+	uint64_t value;
 
-	for (size_t i = 0; i < use->count && last_ns < stretch->to_ns; i++) {
-		const struct use_sample *sample = &use->samples[i];
-		if (sample->of != USE_OF_PROCESS || !use_value(use, sample, kind, &value))
-			continue;
-		if (first_ns == INT64_MAX || sample->time_ns <= stretch->from_ns) {
-			first = value;
-			first_ns = sample->time_ns;
-		}
-		last = value;
-		last_ns = sample->time_ns;
-	}
-	if (last_ns <= first_ns || last < first || last_ns <= stretch->from_ns || first_ns >= stretch->to_ns ||
-	    (double)(last_ns - first_ns) > (1 + OUTSIDE_MOST) * (double)(stretch->to_ns - stretch->from_ns))
+	for (size_t i = 0; i < use->count && !around_is_whole(&around); i++)
+		if (use->samples[i].of == USE_OF_PROCESS && use_value(use, &use->samples[i], kind, &value))
+			around_add(&around, use->samples[i].time_ns, (double)value);
+	*over_ns = (double)(around.last_ns - around.first_ns);
+	if (!around_is_known(&around) || around.last < around.first ||
+	    *over_ns > (1 + OUTSIDE_MOST) * (double)(stretch->to_ns - stretch->from_ns))
 		return -1;
-	*over_ns = (double)(last_ns - first_ns);
-	return (double)(last - first);
+	return around.last - around.first;
 }
 
 /* The last level that was read until the end of the time; 0 = none. */
