@@ -138,7 +138,7 @@ static void put_who_waits(struct text *sentence, const struct request *request, 
 	size_t wanted = look_scope_wanted(request, looks->processes);
 
 	if (looks->has_steps)
-		text_string(sentence, "In steps the thread");
+		text_string(sentence, looks->processes > 1 ? "In steps the processes' threads" : "In steps the thread");
 	else if (wanted)
 		text_format(sentence, "The first thread%s of %" PRIu32 " of the %zu processes", looks->processes > 1 ? "s" : "",
 			    looks->processes, wanted);

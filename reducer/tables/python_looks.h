@@ -72,8 +72,8 @@ void python_looks_notes(struct table *table, const struct request *request, cons
 /* Of this the last part alone. */
 void python_looks_note_absent(struct table *table, const struct request *request);
 /*
- * For the first screen, which has no such table: why the program's first process has no lines; its frames cannot be read, or it had no
- * second thread, and what would change that.
+ * For the first screen, which has no such table: why the program's first process has no lines, or none any more; its frames
+ * cannot be read, its threads not be looked at, or it had no second thread, and what would change that.
  */
 void python_looks_note_alone(struct table *table, const struct request *request);
 

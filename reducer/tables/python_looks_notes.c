@@ -107,7 +107,7 @@ void python_looks_note_absent(struct table *table, const struct request *request
 void python_looks_note_alone(struct table *table, const struct request *request)
 {
 	const struct process *main = request->run->process_count ? run_main(request->run) : NULL;
-	const char *frames = main ? look_fact(main, "python") : NULL;
+	const char *frames = main ? look_fact(main, "python") : NULL, *time = main ? look_fact(main, "python_time") : NULL;
 
 	if (!main || !request_wants_process(request, main) || main->gone_ns - main->start_ns < ALONE_LEAST_NS)
 		return;
@@ -115,6 +115,9 @@ void python_looks_note_alone(struct table *table, const struct request *request)
 		table_note(table, NOTE_MISSING, "Lines of Python: process %s has none. %s", main->called, look_absent(frames));
 	else if (several(main))
 		table_note(table, NOTE_MISSING, "Lines of Python by time: process %s has none. %s", main->called, several(main));
+	else if (frames && look_absent(time))
+		table_note(table, NOTE_MISSING, "Lines of Python by time: process %s has none%s. %s", main->called,
+			   main->python.look_count ? " from some time on" : "", look_absent(time));
 	else if (was_alone(main))
 		table_note(table, NOTE_MISSING,
 			   "Lines of Python by time: %s%s never had a second thread, and tfprof is not the reason for one "
