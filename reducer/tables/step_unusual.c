@@ -2,6 +2,8 @@
 /* Steps that are much longer than the usual ones; see reducer/tables/step_unusual.h. */
 #include "reducer/tables/step_unusual.h"
 
+#include "reducer/model/windows.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,6 +14,7 @@
 #define PAUSE_OTHER 0.8	 /* of its time nothing was recorded of */
 #define PAUSES_MOST 0.05 /* of the steps: what more of them do is part of the loop */
 #define PAUSE_SHARE 0.05 /* of the judged time, from which it is worth a word */
+#define STOPPED_PARTS 5	 /* of a pause: in all but one of so many the library's own thread stood still, too */
 
 /* Where the rows of the process end that has row `from`. */
 static size_t end_of(const struct step_rows *rows, size_t from)
@@ -100,6 +103,7 @@ struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from)
 		found.other_ns += row->exposed_ns[PART_OTHER];
 		if (row->total_ns > found.longest_ns) {
 			found.longest = row->unit.number;
+			found.longest_row = i;
 			found.longest_ns = row->total_ns;
 		}
 	}
@@ -143,6 +147,57 @@ void step_warm_say(struct text *text, const struct step_rows *rows, const struct
 	}
 }
 
+/* How much of a step's time looks at its thread stand for; -1: looks did not begin before it and go on behind it. */
+static int64_t looked_ns(const struct process *process, const struct step_row *row, int64_t end_ns)
+{
+	bool is_before = false, is_behind = false;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < process->python.look_count; i++) {
+		const struct python_look *look = &process->python.looks[i];
+		int64_t from_ns = look->time_ns - (int64_t)look->wall_ns;
+		if (look->thread != row->unit.thread)
+			continue;
+		is_before |= look->time_ns <= row->start_ns;
+		is_behind |= look->time_ns >= end_ns;
+		if (look->time_ns > row->start_ns && from_ns < end_ns)
+			sum += (look->time_ns < end_ns ? look->time_ns : end_ns) - (from_ns > row->start_ns ? from_ns : row->start_ns);
+	}
+	return is_before && is_behind ? sum : -1;
+}
+
+/* The longest time from one reading of the system to the next around a step; INT64_MAX where none were taken. */
+static int64_t unread_ns(const struct process *process, const struct step_row *row, int64_t end_ns)
+{
+	int64_t longest_ns = 0, before_ns = INT64_MAX;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		int64_t now_ns = process->use.samples[i].time_ns;
+		if (process->use.samples[i].of != USE_OF_PROCESS)
+			continue;
+		if (before_ns < end_ns && now_ns > row->start_ns && now_ns - before_ns > longest_ns)
+			longest_ns = now_ns - before_ns;
+		before_ns = now_ns;
+	}
+	return process->use.count ? longest_ns : INT64_MAX;
+}
+
+/*
+ * Whether the library's own thread, which looks and reads all the while, stood still as long as the program did: then all of it was
+ * stopped. Not where anything was lost meanwhile, or no window was open; nor of less than 2 s, for which the next look stands.
+ */
+static bool was_stopped(const struct step_row *row, const struct request *request)
+{
+	const struct process *process = &request->run->processes[row->process];
+	int64_t all_ns = (int64_t)row->total_ns, end_ns = row->start_ns + all_ns, looked = looked_ns(process, row, end_ns);
+
+	for (size_t i = 0; i < process->loss_count; i++)
+		if (process->losses[i].count && process->losses[i].first_ns <= end_ns && process->losses[i].last_ns >= row->start_ns)
+			return false;
+	return looked >= 0 && looked <= all_ns / STOPPED_PARTS && windows_recorded_ns(process, row->start_ns, end_ns) >= all_ns &&
+	       unread_ns(process, row, end_ns) >= all_ns - all_ns / STOPPED_PARTS;
+}
+
 void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from, double waited)
 {
 	for (size_t i = 0; i < rows->count; i = end_of(rows, i)) {
@@ -153,9 +208,12 @@ void step_pauses_say(struct text *text, const struct step_rows *rows, const stru
 		put_process(text, " of process ", rows, request, i);
 		text_format(text, " is %zu %s%s as long as %d usual ones or more with next to nothing recorded ", pauses.count,
 			    unit_kind_name(rows->kind), pauses.count > 1 ? "s" : "", PAUSE_TIMES);
-		text_format(text, "(%s %" PRIu64 ": %.1f ms): a pause (a notebook's between two cells, SIGSTOP), a wait, or "
-			    "code that announces nothing.",
-			    unit_kind_name(rows->kind), pauses.longest, (double)pauses.longest_ns / 1e6);
+		text_format(text, "(%s %" PRIu64 ": %.1f ms): %s.", unit_kind_name(rows->kind), pauses.longest,
+			    (double)pauses.longest_ns / 1e6,
+			    was_stopped(rows->items[pauses.longest_row], request)
+				    ? "the program was stopped as a whole, it seems (SIGSTOP, a frozen control group), for tfprof's own "
+				      "thread stood still as well"
+				    : "a pause (a notebook's between two cells, SIGSTOP), a wait, or code that announces nothing");
 		return;
 	}
 }

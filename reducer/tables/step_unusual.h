@@ -25,7 +25,8 @@ void step_warm_say(struct text *text, const struct step_rows *rows, const struct
 /* The judged steps that paused; count 0 = likewise. */
 struct step_pauses {
 	size_t count;
-	uint64_t longest, longest_ns; /* number of the longest of them, its time */
+	uint64_t longest, longest_ns; /* number of the longest of them, its time, */
+	size_t longest_row;	      /* and its place in the rows */
 	uint64_t ns, other_ns;	      /* of all of them: their time; of it nothing was recorded of */
 	double share;		      /* of the judged time */
 	uint64_t least_ns;	      /* as long as this each is at least */
@@ -34,7 +35,8 @@ struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from);
 /* Whether that judged step of the process is one of them. */
 bool step_pauses_has(const struct step_pauses *pauses, const struct step_row *row);
 /*
- * As step_warm_say; nothing where as much of the steps' time (`waited`, 1 = all; below 0 = not known) was spent waiting for a processor:
+ * As step_warm_say, and whether the program was stopped as a whole in the longest of them: inferred, where the library's own thread did
+ * not look either. Nothing where as much of the steps' time (`waited`, 1 = all; below 0 = not known) was spent waiting for a processor:
  * then a step of a usual 1 ms that was kept from running for 20 ms may be all that there was.
  */
 void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from, double waited);
