@@ -189,8 +189,8 @@ static void note_alone(struct table *table, const struct request *request)
 	else
 		text_format(&who, "%zu processes were not looked at: they", count);
 	table_note(table, NOTE_MISSING,
-		   "%s never had a second thread, and tfprof is not the reason for one; or %s ended, or %s windows closed, before.", who.bytes,
-		   count == 1 ? "it" : "they", count == 1 ? "its" : "their");
+		   "%s never had a second thread, and tfprof is not the reason for one; or %s ended, or %s windows closed, before.",
+		   who.bytes, count == 1 ? "it" : "they", count == 1 ? "its" : "their");
 	text_free(&who);
 }
 
