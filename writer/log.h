@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define TFP_SHADOWS 512          /* live blocks that private memory can stand in for; 512 x 16 KiB is a busy process */
+#define TFP_SHADOWS 32768        /* live blocks that such memory can stand in for: of a thread that is busy, 5 and more */
 #define TFP_EVENT_BLOCKS 65536u  /* events blocks remembered for FULL=wrap; at 4 KiB and more each, 256 MiB of log */
 #define TFP_FIRST_BYTES 98304u   /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
 #define TFP_COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
@@ -45,7 +45,7 @@ struct tfp_log {
 	uint64_t shadow_left; /* bytes that may still be taken of shared memory */
 	char shadow_path[64]; /* empty: none could be had */
 	uint32_t shadow_count;
-	struct tfp_shadow shadows[TFP_SHADOWS];
+	struct tfp_shadow *shadows; /* TFP_SHADOWS, of which those that are used take memory */
 	struct tfp_total_share total;
 	char path[4096 + 320]; /* PATH_MAX and our name */
 	char unborn[4096 + 320]; /* the name until the header stands: whoever sees a .tfp sees a log */

@@ -74,6 +74,9 @@ void *tfp_shadow_begin(struct tfp_log *log)
 {
 	void *memory = NULL;
 
+	log->shadows = tfp_pages_get(TFP_SHADOWS * sizeof *log->shadows, 1);
+	if (!log->shadows)
+		return NULL;
 	log->shadow_left = bytes_to_spare();
 	write_path(log);
 	if (log->shadow_left >= log->first_bytes)
