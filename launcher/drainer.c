@@ -73,8 +73,8 @@ static int read_header(int file, struct tfp_file_header *header)
 		return -1;
 	if (header->page_bytes < 4096 || (header->page_bytes & (header->page_bytes - 1)))
 		return -1;
-	if (header->flags & TFP_FILE_NOT_KILL_SAFE)
-		return -1; /* its chunks are private memory of the program */
+	if (header->flags & (TFP_FILE_NOT_KILL_SAFE | TFP_FILE_SHADOWED))
+		return -1; /* its chunks are memory of the program, and what the file has of them is a copy, as is the end that it names */
 	return tfp_crc32c(0, header, offsetof(struct tfp_file_header, header_crc)) == header->header_crc ? 0 : -1;
 }
 

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,21 +153,83 @@ static int append(int descriptor, struct tfp_file_live *live, const struct logs_
 	return 0;
 }
 
+#define LIVE_BYTES (TFP_LIVE_OFFSET + sizeof(struct tfp_file_live))
+
+/* The begin of a log or of the memory that stands in for it, mapped; MAP_FAILED: it has none. */
+static uint8_t *map_begin(int descriptor)
+{
+	struct stat facts;
+
+	if (fstat(descriptor, &facts) || (size_t)facts.st_size < LIVE_BYTES)
+		return MAP_FAILED;
+	return mmap(NULL, LIVE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+}
+
+/* Shared memory that stands in for a log on no local disk, and outlived its process. MAP_FAILED: there is none, or it is another log's. */
+static uint8_t *map_shadow(const struct tfp_file_header *header)
+{
+	char *path = say_text("%s/tfprof.%016" PRIx64, TFP_SHADOW_DIRECTORY, header->log_id);
+	int descriptor = header->flags & TFP_FILE_SHADOWED ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	uint8_t *begin = MAP_FAILED;
+	struct tfp_file_header other;
+
+	free(path);
+	if (descriptor < 0)
+		return MAP_FAILED;
+	if (!read_header(descriptor, &other) && other.log_id == header->log_id &&
+	    !memcmp(other.boot_id, header->boot_id, sizeof other.boot_id))
+		begin = map_begin(descriptor);
+	close(descriptor);
+	return begin;
+}
+
+/*
+ * A log on no local disk says in its own begin what was so when that was last written, up to a second ago: blocks lie behind the end that it
+ * names. Where nothing else stands in for it (its process ended, and its memory is gone) the file's own end is taken.
+ */
+static int find_end(int descriptor, struct tfp_file_live *live, int is_own)
+{
+	struct stat facts;
+
+	if (!is_own && live->end_kind == TFP_END_NONE) { /* its process may go on, and nobody else knows what it handed out */
+		errno = EBUSY;
+		return -1;
+	}
+	if (fstat(descriptor, &facts))
+		return -1;
+	if (live->file_end < (uint64_t)facts.st_size)
+		live->file_end = ((uint64_t)facts.st_size + 7) & ~UINT64_C(7);
+	return 0;
+}
+
+static int append_to(int descriptor, uint8_t *begin, const struct tfp_file_header *header, const struct logs_end *end, int is_own)
+{
+	uint8_t *shadow = map_shadow(header);
+	int result;
+
+	if (shadow != MAP_FAILED) {
+		result = append(descriptor, (struct tfp_file_live *)(shadow + TFP_LIVE_OFFSET), end, is_own);
+		munmap(shadow, LIVE_BYTES);
+		return result;
+	}
+	if (header->flags & (TFP_FILE_SHADOWED | TFP_FILE_NOT_KILL_SAFE) &&
+	    find_end(descriptor, (struct tfp_file_live *)(begin + TFP_LIVE_OFFSET), is_own))
+		return -1;
+	return append(descriptor, (struct tfp_file_live *)(begin + TFP_LIVE_OFFSET), end, is_own);
+}
+
 int logs_append_end(const char *path, const struct logs_end *end, int is_own)
 {
-	const size_t bytes = TFP_LIVE_OFFSET + sizeof(struct tfp_file_live);
 	int result = -1, descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	struct stat facts;
-	uint8_t *start;
+	struct tfp_file_header header;
+	uint8_t *begin;
 
 	if (descriptor < 0)
 		return -1;
-	if (!fstat(descriptor, &facts) && (size_t)facts.st_size >= bytes) {
-		start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-		if (start != MAP_FAILED) {
-			result = append(descriptor, (struct tfp_file_live *)(start + TFP_LIVE_OFFSET), end, is_own);
-			munmap(start, bytes);
-		}
+	begin = read_header(descriptor, &header) ? MAP_FAILED : map_begin(descriptor);
+	if (begin != MAP_FAILED) {
+		result = append_to(descriptor, begin, &header, end, is_own);
+		munmap(begin, LIVE_BYTES);
 	}
 	close(descriptor);
 	return result;
