@@ -395,7 +395,7 @@ static void look_at_clock(struct tfp_thread *thread, struct tfp_lane *lane, uint
 	if (tfp_state->clock_step * 100 <= tfp_state->second_ticks) /* 1, 10, 100 ms: the next one is ten steps away */
 		tfp_state->clock_step *= 10;
 	tfp_clock_note(thread, lane);
-	tfp_file_sync();
+	tfp_file_sync_some();
 }
 
 void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane)

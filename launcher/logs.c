@@ -184,14 +184,15 @@ static uint8_t *map_shadow(const struct tfp_file_header *header)
 }
 
 /*
- * A log on no local disk says in its own begin what was so when that was last written, up to a second ago: blocks lie behind the end that it
- * names. Where nothing else stands in for it (its process ended, and its memory is gone) the file's own end is taken.
+ * A log on no local disk says in its own begin what was so when that was last written, up to a second ago: blocks lie behind the end
+ * that it names. Where nothing else stands in for it (its process ended, and its memory is gone) the file's own end is taken.
  */
 static int find_end(int descriptor, struct tfp_file_live *live, int is_own)
 {
 	struct stat facts;
 
-	if (!is_own && live->end_kind == TFP_END_NONE) { /* its process may go on, and nobody else knows what it handed out */
+	/* Its process may go on, and nobody else knows what it handed out. */
+	if (!is_own && live->end_kind == TFP_END_NONE) {
 		errno = EBUSY;
 		return -1;
 	}

@@ -20,6 +20,7 @@
 
 #define ROOM_TRIES 64u   /* for room that other threads take as fast as it is made */
 #define LIVE_PART 4u     /* of a limit, for live blocks that could be smaller or fewer: the rest is for what was recorded */
+#define SYNC_MOST 8388608u /* bytes of live blocks copied to a network disk each second: as many as outlive the process (shadow.c) */
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
 #define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
 
@@ -483,18 +484,33 @@ void tfp_file_end(void)
 		tfp_shadow_end(tfp_state->log);
 }
 
+/* The first part and blocks in turn, from where the last time ended, until `most` bytes of them are written. */
+static void write_shadows(struct tfp_log *log, uint64_t most)
+{
+	uint32_t count = log->shadow_count < TFP_SHADOWS ? log->shadow_count : TFP_SHADOWS;
+	uint32_t from = __atomic_load_n(&log->shadow_next, __ATOMIC_RELAXED), i;
+	uint64_t written, all = 0;
+
+	write_at(log, log->first, log->first_bytes, 0, &written);
+	for (i = 0; i < count && all < most; i++) {
+		const struct tfp_shadow *shadow = &log->shadows[(from + i) % count];
+		const void *memory = __atomic_load_n(&shadow->memory, __ATOMIC_ACQUIRE);
+		if (!memory)
+			continue;
+		write_at(log, memory, shadow->bytes, shadow->offset, &written);
+		all += shadow->bytes;
+	}
+	__atomic_store_n(&log->shadow_next, from + i, __ATOMIC_RELAXED);
+}
+
 void tfp_file_sync(void)
 {
-	struct tfp_log *log = tfp_state->log;
+	if (tfp_state->log->is_shadow)
+		write_shadows(tfp_state->log, UINT64_MAX);
+}
 
-	if (!log->is_shadow)
-		return;
-	uint64_t written;
-	write_at(log, log->first, log->first_bytes, 0, &written);
-	uint32_t count = log->shadow_count < TFP_SHADOWS ? log->shadow_count : TFP_SHADOWS;
-	for (uint32_t i = 0; i < count; i++) {
-		const void *memory = __atomic_load_n(&log->shadows[i].memory, __ATOMIC_ACQUIRE);
-		if (memory)
-			write_at(log, memory, log->shadows[i].bytes, log->shadows[i].offset, &written);
-	}
+void tfp_file_sync_some(void)
+{
+	if (tfp_state->log->is_shadow)
+		write_shadows(tfp_state->log, SYNC_MOST);
 }

@@ -96,6 +96,9 @@ void tfp_file_move(void);
 /* Where private memory stands in for the mapping (no local file system), writes it to the log. Cheap otherwise. */
 void tfp_file_sync(void);
 
+/* The same for some of them, in turns: what is done each second must not wait for hundreds of MB. */
+void tfp_file_sync_some(void);
+
 /* The same for the last time: what comes after is recorded only as far as it reaches the log by itself. */
 void tfp_file_end(void);
 

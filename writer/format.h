@@ -82,8 +82,9 @@ struct tfp_file_header {
 #define TFP_FILE_WINDOW_CLOSED 32u
 /*
  * The output directory is no local file system, so live blocks cannot be mapped in this file. They are copied here every
- * second and at the end. Until the end the file TFP_SHADOW_DIRECTORY/tfprof.<log id, 16 hex digits>, if it exists and
- * begins with the same header, holds them at the same offsets: its pages that are not all zero are the newer ones.
+ * second (of more than 8 MiB a part each time) and at the end. Until the end the file
+ * TFP_SHADOW_DIRECTORY/tfprof.<log id, 16 hex digits>, if it exists and begins with the same header, holds them at the
+ * same offsets: its pages that are not all zero are the newer ones.
  * TFP_FILE_NOT_KILL_SAFE: there is not even that, or only for a part.
  */
 #define TFP_FILE_SHADOWED 8u

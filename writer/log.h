@@ -45,6 +45,7 @@ struct tfp_log {
 	uint64_t shadow_left; /* bytes that may still be taken of shared memory */
 	char shadow_path[64]; /* empty: none could be had */
 	uint32_t shadow_count;
+	uint32_t shadow_next; /* which is copied to the log next, in turns */
 	struct tfp_shadow *shadows; /* TFP_SHADOWS, of which those that are used take memory */
 	struct tfp_total_share total;
 	char path[4096 + 320]; /* PATH_MAX and our name */

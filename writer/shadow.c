@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Live blocks of a log whose file system must not be mapped (a fault could wait for a network, or for good): kept in a
- * file of /dev/shm, so that they survive the process, and copied to the log every second and at the end.
+ * file of /dev/shm, so that they survive the process, and copied to the log every second (of more than 8 MiB a part each time) and at
+ * the end.
  *
  * Rule: shared memory is the host's; we take 8 MiB or an eighth of what is free, whichever is less, and what we take is
  * allocated first, so that no store of anybody's can fault for our sake.

@@ -443,6 +443,7 @@ static void end(void *result)
 		process->guessed_waits = pass->graph.guessed_waits;
 		process->guessed_orders = pass->graph.guessed_orders;
 		process->guessed_streams = pass->graph.guessed_streams;
+		process->guessed_turns = pass->graph.guessed_turns;
 		process->measured_ns = (double)(pass->graph.to_ns - pass->graph.from_ns);
 	}
 	if (process->fault == REPLAY_FINE) {

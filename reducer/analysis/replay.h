@@ -40,7 +40,7 @@ struct replay_step {
 	double all_ns; /* of all that is called so, on the way or not */
 };
 
-#define REPLAY_PIECES_MOST 8192u /* those at the end of the steps */
+#define REPLAY_PIECES_MOST 8192u /* those at the end of the steps; trace_path.js has the number as well */
 
 /* A piece of that way where and when it was measured; the next one begins at its end. */
 struct replay_piece {
@@ -72,7 +72,7 @@ struct replay_process {
 	uint64_t log_id;
 	enum replay_fault fault;
 	uint64_t first_step, last_step, steps, all_steps; /* numbers; how many */
-	uint64_t calls, works, waits, guessed_waits, guessed_orders, guessed_streams;
+	uint64_t calls, works, waits, guessed_waits, guessed_orders, guessed_streams, guessed_turns;
 	double measured_ns; /* of the steps, from mark to mark; how long devices took for what they asked for, where that is longer */
 	double model_ns;    /* likewise, of the steps replayed as they were */
 	double usual_ns;    /* likewise, with usual delays */

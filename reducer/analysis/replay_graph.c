@@ -126,6 +126,27 @@ static void note_turn(const struct replay_graph *graph, struct turns *turns, siz
 		turns->last[at] = link; /* else it is a mark inside that one */
 }
 
+/*
+ * The first call of a thread is handed on by another that waits for it, as long as it has its turn: one that goes on making calls meanwhile
+ * gave nothing away.
+ */
+static void take_back_turns(struct replay_graph *graph)
+{
+	for (size_t i = 0; i < graph->call_count; i++) {
+		struct replay_call *call = &graph->calls[i];
+		uint32_t other = call->handed ? graph->calls[call->handed - 1].thread : 0;
+		size_t calls = 0;
+		if (!call->handed || call->before)
+			continue;
+		for (size_t k = i; k < graph->call_count && graph->calls[k].thread != other; k++)
+			calls += graph->calls[k].thread == call->thread;
+		if (calls < TURN_CALLS)
+			call->handed = 0;
+	}
+	for (size_t i = 0; i < graph->call_count; i++)
+		graph->guessed_turns += graph->calls[i].handed != 0;
+}
+
 /* Of each thread the outermost calls, in order; `flows` knows the ids of all. */
 static void link_calls(struct replay_graph *graph, struct number_map *flows)
 {
@@ -157,6 +178,7 @@ static void link_calls(struct replay_graph *graph, struct number_map *flows)
 	}
 	graph->call_count = kept;
 	free(turns);
+	take_back_turns(graph);
 }
 
 /* Delays of one kind, some of all. */

@@ -63,6 +63,7 @@ struct replay_graph {
 	/* Usual delays: of a call until its work begins, between two works, of a work's end until the call that waited returns. */
 	int64_t launch_ns, queue_ns, wake_ns;
 	uint64_t waits, guessed_waits; /* of calls for devices; of threads in no call */
+	uint64_t guessed_turns;	  /* calls that waited for another thread's */
 	uint64_t guessed_streams; /* of calls: work of more than one queue ended just before they returned */
 	uint64_t unfollowed; /* calls of more threads than are followed */
 	uint64_t guessed_orders; /* works taken to have waited for another queue */

@@ -179,8 +179,8 @@ static void read_end(struct baseline *baseline)
 		refuse(baseline, "figures are missing above its end, or stand there twice");
 	if (baseline->kept && count_of(baseline, baseline->fields[2]) != baseline->kept_lines)
 		refuse(baseline, "rows or facts are missing above its end, or stand there twice");
-	if (baseline->kept && !baseline->kept->run_count)
-		refuse(baseline, "it does not say of how many runs its rows are");
+	if (baseline->kept && (!baseline->kept->filters || baseline->kept->run_count != baseline->run_count))
+		refuse(baseline, "it does not say of which runs its rows are");
 	baseline->is_ended = true;
 }
 

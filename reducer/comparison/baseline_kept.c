@@ -3,18 +3,20 @@
  * Writing and reading rows and facts of baselines; see baseline_kept.h.
  *
  *	summed  RUNS  RUNS WITH STEPS  STEPS  DELAY OF A STEP  DELAY OF ALL     as struct kept has them
+ *	filters OPTIONS                                            that were given
  *	fact    KIND  NAME  VALUE
  *	rows    SUBJECT  RUNS THAT RECORDED IT  LEFT OUT  MOST OF EACH VALUE ...
  *	row     SUBJECT  KEYS ...  VALUES ...  SPREAD
  */
 #include "reducer/comparison/baseline_kept.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VALUE_MOST 1e18 /* what a table's cell holds */
 
-static const char *const words[] = {"summed", "fact", "rows", "row"};
+static const char *const words[] = {"summed", "filters", "fact", "rows", "row"};
 
 static bool is_escaped(unsigned char byte)
 {
@@ -124,10 +126,13 @@ static void put_rows(FILE *file, const struct kept_kind *kind, const struct kept
 
 size_t baseline_put_kept(FILE *file, struct kept *kept, size_t most)
 {
-	size_t lines = 1;
+	size_t lines = 2;
 
 	fprintf(file, "summed\t%zu\t%zu\t%.0f\t%.0f\t%.0f\n", kept->run_count, kept->with_steps, kept->steps, kept->step_delay_ns,
 		kept->delay_ns);
+	fputs("filters", file);
+	put_text(file, kept->filters ? kept->filters : "");
+	fputc('\n', file);
 	for (size_t i = 0; i < kept->traits.count; i++) {
 		const struct trait *trait = &kept->traits.items[i];
 		fputs("fact", file);
@@ -186,7 +191,12 @@ static const char *take_summed(struct kept *kept, char *const *fields, size_t co
 
 	if (count != 6 || !take_numbers(&fields[1], 5, values, NULL) || values[0] < 1)
 		return NO_NUMBER;
-	if (values[1] > values[0] || (values[1] > 0) != (values[2] > 0))
+	if (kept->run_count)
+		return "a sum for the second time";
+	for (size_t i = 0; i < 3; i++)
+		if (values[i] != floor(values[i]))
+			return NO_NUMBER;
+	if (values[1] > values[0] || values[2] < values[1] || (values[1] > 0) != (values[2] > 0))
 		return "steps of more or fewer runs than there are";
 	kept->run_count = (size_t)values[0];
 	kept->with_steps = (size_t)values[1];
@@ -224,6 +234,13 @@ static const char *take_fact(struct kept *kept, char *const *fields, size_t coun
 	if (count != 4 || !take_texts(&fields[1], 3, texts))
 		return NO_TEXT;
 	traits_add(&kept->traits, texts[0], texts[1], texts[2]);
+	return NULL;
+}
+
+static const char *take_filters(struct kept *kept, char *const *fields, size_t count)
+{
+	if (count != 2 || kept->filters || !take_texts(&fields[1], 1, &kept->filters))
+		return NO_TEXT;
 	return NULL;
 }
 
@@ -265,6 +282,8 @@ const char *baseline_take_kept(struct kept *kept, char *const *fields, size_t co
 {
 	if (strcmp(fields[0], "summed") == 0)
 		return take_summed(kept, fields, count);
+	if (strcmp(fields[0], "filters") == 0)
+		return take_filters(kept, fields, count);
 	if (strcmp(fields[0], "fact") == 0)
 		return take_fact(kept, fields, count);
 	for (size_t i = 0; count > 1 && i < KEPT_SUBJECTS; i++) {

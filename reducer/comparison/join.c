@@ -106,9 +106,12 @@ void join_gather(struct join_rows *rows, const struct join_spec *spec, const str
 	for (size_t i = 0; i < rows->count; i++) {
 		struct join_item *item = &rows->items[i];
 		double of_run = item->values[spec->rank] - item->before_run;
-		item->squares += of_run * of_run;
+		if (!rows->runs)
+			item->shift = of_run;
+		item->squares += (of_run - item->shift) * (of_run - item->shift);
 		item->before_run = item->values[spec->rank];
 	}
+	rows->runs++;
 	table_free(table);
 }
 
@@ -116,7 +119,8 @@ void join_finish(struct join_rows *rows, size_t runs)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		struct join_item *item = &rows->items[i];
-		item->spread = sqrt(fmax(0, item->squares - item->before_run * item->before_run / (double)runs));
+		double sum = item->before_run - (double)runs * item->shift;
+		item->spread = sqrt(fmax(0, item->squares - sum * sum / (double)runs));
 	}
 }
 
@@ -138,13 +142,29 @@ static int by_rank(const void *a, const void *b, void *context)
 	return order;
 }
 
+static bool is_nothing(const struct join_item *item)
+{
+	for (size_t i = 0; i < JOIN_VALUES; i++)
+		if (item->values[i] != 0)
+			return false;
+	return true;
+}
+
 void join_keep(struct join_rows *rows, const struct join_spec *spec, size_t most)
 {
 	unsigned rank = spec->rank;
+	size_t kept = 0;
 
+	base_index_free(&rows->index); /* numbers change */
+	for (size_t i = 0; i < rows->count; i++)
+		if (is_nothing(&rows->items[i]))
+			free_keys(&rows->items[i]);
+		else
+			rows->items[kept++] = rows->items[i];
+	rows->left_out += rows->count - kept;
+	rows->count = kept;
 	if (rows->count <= most)
 		return;
-	base_index_free(&rows->index); /* numbers change */
 	qsort_r(rows->items, rows->count, sizeof(*rows->items), by_rank, &rank);
 	for (size_t i = most; i < rows->count; i++) {
 		for (size_t k = 0; k < JOIN_VALUES; k++)
@@ -217,7 +237,7 @@ size_t join_bound(struct join *join, const struct join_rows *before, size_t valu
 			continue;
 		if (is_new) {
 			row->before.is_bound = true;
-			row->before.values[value] = before->most_of[value];
+			memcpy(row->before.values, before->most_of, sizeof(row->before.values)); /* errors, too */
 		}
 		join->rows[kept++] = *row;
 	}

@@ -27,10 +27,12 @@ struct join_rows {
 		char *keys[JOIN_KEYS]; /* "" where the cell was empty; of a stack the innermost Python function of the user's own files */
 		bool is_known[JOIN_VALUES];
 		double values[JOIN_VALUES];
-		double squares, before_run; /* of the rank's value: squares of each run's, and the sum when the run began */
+		double shift;		    /* what the first run had of the rank's value, 0 where it had none: others are near it */
+		double squares, before_run; /* of that value: squares of each run's less the shift, and the sum when the run began */
 		double spread;		    /* root of the sum of its squared deviations from the mean of runs; join_finish */
 	} *items;
 	size_t count, room;
+	size_t runs; /* gathered */
 	struct base_index index;     /* by keys */
 	size_t left_out;	     /* where the largest rows alone were kept: how many there were besides */
 	double most_of[JOIN_VALUES]; /* what one of those has at most */

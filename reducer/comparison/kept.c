@@ -5,7 +5,9 @@
 #include "reducer/comparison/verdict.h"
 #include "reducer/tables/busy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct kept_kind *const kept_kinds[KEPT_SUBJECTS] = {
 	[KEPT_OPS] = &kept_ops,
@@ -58,12 +60,41 @@ static void run_analyses(const struct request *request, unsigned subjects)
 	request_run_analyses(request, kinds, count);
 }
 
+static void put_filter(struct text *text, const char *option, const char *value)
+{
+	if (value)
+		text_format(text, "%s--%s=%s", text->length ? " " : "", option, value);
+}
+
+/* What decides which rows there are, and what they are of. */
+static char *filters_of(const struct request *request)
+{
+	struct text text = {0};
+
+	put_filter(&text, "process", request->process);
+	put_filter(&text, "host", request->host);
+	put_filter(&text, "rank", request->rank);
+	put_filter(&text, "thread", request->thread);
+	put_filter(&text, "device", request->device);
+	put_filter(&text, "stream", request->stream);
+	put_filter(&text, "allocator", request->allocator);
+	if (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX)
+		text_format(&text, "%s--window (ns %" PRId64 " to %" PRId64 ")", text.length ? " " : "", request->from_ns, request->to_ns);
+	if (request->has_steps)
+		text_format(&text, "%s--step=%" PRIu64 "-%" PRIu64, text.length ? " " : "", request->first_step, request->last_step);
+	if (request->group != GROUP_OP)
+		text_format(&text, "%s--group-by (kind %d)", text.length ? " " : "", (int)request->group);
+	return text.bytes ? text.bytes : base_copy("", 0);
+}
+
 void kept_add(struct kept *kept, const struct request *request, unsigned subjects)
 {
 	struct request plain = figures_plain(request);
 	double steps;
 
 	kept->run_count++;
+	if (!kept->filters)
+		kept->filters = filters_of(&plain);
 	if (!subjects)
 		return;
 	run_analyses(&plain, subjects);
@@ -95,6 +126,7 @@ void kept_finish(struct kept *kept)
 void kept_free(struct kept *kept)
 {
 	traits_free(&kept->traits);
+	free(kept->filters);
 	for (size_t i = 0; i < KEPT_SUBJECTS; i++)
 		join_rows_free(&kept->subjects[i].rows);
 }
@@ -122,6 +154,11 @@ bool kept_compare(struct kept_pair *pair, struct table *table, const struct requ
 		kept_say_missing(table);
 		return false;
 	}
+	if (!request->base && strcmp(before->filters, after->filters) != 0) {
+		table_note(table, NOTE_MISSING, "The baseline was written with %s, this is asked with %s: give both the same.",
+			   before->filters[0] ? before->filters : "no filter", after->filters[0] ? after->filters : "none");
+		return false;
+	}
 	*pair = (struct kept_pair){kept_kinds[subject], before, after, &before->subjects[subject], &after->subjects[subject],
 				   .join = {0}};
 	pair->basis = basis_of(pair);
@@ -129,12 +166,23 @@ bool kept_compare(struct kept_pair *pair, struct table *table, const struct requ
 	return true;
 }
 
-bool kept_is_recorded(const struct kept_pair *pair, const char **lacking)
+static void put_lacking(struct text *lacking, const char *side, size_t runs)
+{
+	if (runs == 1)
+		text_format(lacking, "The %s run has no", side);
+	else
+		text_format(lacking, "Not all of the %zu %s runs have", runs, side);
+}
+
+bool kept_is_recorded(const struct kept_pair *pair, struct text *lacking)
 {
 	bool is_older = pair->before->recorded < pair->before_side->run_count;
 	bool is_newer = pair->after->recorded < pair->after_side->run_count;
 
-	*lacking = is_older && is_newer ? "older and the newer" : is_older ? "older" : "newer";
+	if (is_older)
+		put_lacking(lacking, "older", pair->before_side->run_count);
+	else if (is_newer)
+		put_lacking(lacking, "newer", pair->after_side->run_count);
 	return !is_older && !is_newer;
 }
 
@@ -143,7 +191,7 @@ void kept_say_basis(const struct kept_pair *pair, struct text *text)
 	size_t before = pair->before_side->run_count, after = pair->after_side->run_count;
 
 	if (pair->basis.has_steps)
-		text_format(text, "of a step: %.0f in the older run%s, %.0f in the newer one%s.", pair->basis.before,
+		text_format(text, "of a step, over %.0f of the older run%s and %.0f of the newer one%s.", pair->basis.before,
 			    before == 1 ? "" : "s", pair->basis.after, after == 1 ? "" : "s");
 	else
 		text_format(text, "of %s have steps.",
@@ -173,7 +221,7 @@ void kept_bound(struct kept_pair *pair, struct table *table, size_t value)
 	put_amount(&most, before->most_of[value] / pair->basis.before, spec->kind->columns[column].unit);
 	table_note(table, bounds ? NOTE_INFERRED : NOTE_INFO,
 		   "The baseline has the %zu largest %s; each of the %zu others had at most %s. %zu of the newer side may be among "
-		   "those: they are compared with that, as a bound. %zu that have no more now are left out.",
+		   "those: they are compared with that, as a bound. %zu smaller ones of it are left out.",
 		   before->count, pair->kind->rows, before->left_out, most.bytes, bounds, removed);
 	text_free(&most);
 }

@@ -38,6 +38,7 @@ struct kept {
 	size_t run_count, with_steps;	/* runs; those of them that have steps */
 	double steps;			/* whole ones, of all */
 	double step_delay_ns, delay_ns; /* sums over runs: how long of a mean step, of a run, its thread waited for a processor */
+	char *filters;			/* that were asked for, as options; "" = none */
 	struct traits traits;		/* of the run that tables of single runs show */
 	struct kept_rows subjects[KEPT_SUBJECTS];
 };
@@ -64,10 +65,10 @@ struct kept_pair {
 	struct kept_basis basis; /* steps of both; where not all runs have some, or of a mean run: runs */
 	struct join join;
 };
-/* Joins them. False, with a note in the table, where the older side is a baseline that holds no rows. */
+/* Joins them. False, with a note in the table, where the older side is a baseline that holds no rows, or rows of other filters. */
 bool kept_compare(struct kept_pair *pair, struct table *table, const struct request *request, enum kept_subject subject);
-/* Were the rows recorded in all runs of both sides? If not, which side lacks some: older, newer. */
-bool kept_is_recorded(const struct kept_pair *pair, const char **lacking);
+/* Were the rows recorded in all runs of both sides? If not, appends which side lacks some: "The older run has no". */
+bool kept_is_recorded(const struct kept_pair *pair, struct text *lacking);
 /* What the baseline's small rows are to the newer side's, by that value of theirs: see join_bound. Tells of it in a note. */
 void kept_bound(struct kept_pair *pair, struct table *table, size_t value);
 /* Of what the times are: of a step, or of whole runs. A sentence. */

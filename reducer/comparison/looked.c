@@ -24,6 +24,12 @@ static int by_difference(const void *a, const void *b, void *context)
 	return one > other ? -1 : one < other;
 }
 
+/* Of runs that have steps, errors are those of their steps' time: where not all have some, nothing is known of that in all. */
+static bool has_error(const struct kept_pair *pair)
+{
+	return pair->basis.has_steps || !(pair->before_side->with_steps || pair->after_side->with_steps);
+}
+
 static void put_row(struct table *table, const struct join_row *row, const struct kept_pair *pair, const struct looked_delays *delays)
 {
 	double before = of_before(row, pair), after = of_after(row, pair), change = after - before;
@@ -41,6 +47,10 @@ static void put_row(struct table *table, const struct join_row *row, const struc
 	table_integer(table, LOOKED_DIFFERENCE, llround(after) - llround(before));
 	if (before > 0)
 		table_real(table, LOOKED_CHANGE, change / before);
+	if (!has_error(pair)) {
+		table_string(table, LOOKED_VERDICT, "cannot tell: of steps alone");
+		return;
+	}
 	table_integer(table, LOOKED_ERROR, llround(error));
 	table_string(table, LOOKED_VERDICT, verdict_of_looks(change, error, change > 0 ? delays->after : delays->before));
 }

@@ -28,7 +28,8 @@ enum looked_column {
 	[LOOKED_DIFFERENCE] = {"difference_ns", "difference", TABLE_INTEGER, UNIT_NS, 0, \
 				"after - before; what was not seen in a run counts as 0"}, \
 	[LOOKED_CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"}, \
-	[LOOKED_ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"}
+	[LOOKED_ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, \
+			  "standard error of the difference; empty = known of steps alone, which not all runs have"}
 
 /* Values of a join_spec: a time where both runs have steps, its standard error, and the time where not. */
 enum looked_value { LOOKED_STEPS, LOOKED_ERROR_OF, LOOKED_ALL };

@@ -15,7 +15,8 @@ static const struct table_column columns[] = {
 	[LOOKED_NAME] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "as native_time has it"},
 	[LOOKED_PLACE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 0, "the program or library that holds it"},
 	LOOKED_COLUMNS(TIME_HELP),
-	[LOOKED_VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "slower, faster, or no difference to tell (by the samples)"},
+	[LOOKED_VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0,
+			     "slower, faster, no difference to tell (by the samples), or cannot tell: of steps alone (the error is)"},
 };
 
 const struct kept_kind kept_native = {
@@ -33,17 +34,18 @@ const struct kept_kind kept_native = {
 static void fill(struct table *table, const struct request *request)
 {
 	struct kept_pair pair;
-	const char *lacking;
+	struct text lacking = {0};
 
 	if (!kept_compare(&pair, table, request, KEPT_NATIVE))
 		return;
 	if (!kept_is_recorded(&pair, &lacking)) {
-		table_note(table, NOTE_MISSING, "The %s run has no looks at native code: -t native_time says why.", lacking);
+		table_note(table, NOTE_MISSING, "%s looks at native code: -t native_time says why.", lacking.bytes);
 	} else {
 		looked_rows(table, &pair, &(struct looked_delays){0, 0});
 		table_note(table, NOTE_INFO,
 			   "Processor time alone, of samples: native_time tells how much of it they stand for, and what threads wait for.");
 	}
+	text_free(&lacking);
 	kept_close(&pair);
 }
 

@@ -22,7 +22,7 @@ static const struct table_column columns[] = {
 	LOOKED_COLUMNS(TIME_HELP),
 	[LOOKED_VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0,
 			     "slower, faster, no difference to tell (by the looks), or cannot tell: busy (it may be the wait for a "
-			     "processor)"},
+			     "processor), of steps alone (the error is)"},
 };
 
 const struct kept_kind kept_python = {
@@ -51,13 +51,14 @@ static void fill(struct table *table, const struct request *request)
 {
 	struct kept_pair pair;
 	struct looked_delays delays;
-	const char *lacking;
+	struct text lacking = {0};
 	size_t moved;
 
 	if (!kept_compare(&pair, table, request, KEPT_PYTHON))
 		return;
 	if (!kept_is_recorded(&pair, &lacking)) {
-		table_note(table, NOTE_MISSING, "The %s run has no looks at Python code: -t python_time says why.", lacking);
+		table_note(table, NOTE_MISSING, "%s looks at Python code: -t python_time says why.", lacking.bytes);
+		text_free(&lacking);
 		kept_close(&pair);
 		return;
 	}

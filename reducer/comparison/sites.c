@@ -82,10 +82,12 @@ static void put_side(struct table *table, const struct join_side *side, double r
 		table_integer(table, calls, llround(of_side(side, runs, VALUE_CALLS)));
 }
 
-/* Standard error of a side's mean by how its runs differ. */
-static double between_runs(const struct join_side *side, double runs)
+/* Standard error of the difference of means by how runs differ, which is taken to be the same on both sides. */
+static double between_runs(const struct join_row *row, const struct kept_basis *basis)
 {
-	return runs > 1 ? side->spread / sqrt(runs * (runs - 1)) : 0;
+	double freedom = basis->before + basis->after - 2;
+
+	return freedom > 0 ? hypot(row->before.spread, row->after.spread) * sqrt((1 / basis->before + 1 / basis->after) / freedom) : 0;
 }
 
 struct error {
@@ -97,7 +99,7 @@ struct error {
 static struct error error_of(const struct join_row *row, const struct kept_basis *basis)
 {
 	double by_sample = hypot(of_side(&row->before, basis->before, VALUE_ERROR), of_side(&row->after, basis->after, VALUE_ERROR));
-	double by_runs = hypot(between_runs(&row->before, basis->before), between_runs(&row->after, basis->after));
+	double by_runs = between_runs(row, basis);
 	size_t freedom = (size_t)(basis->before + basis->after) - 2;
 
 	if (by_runs <= by_sample)
@@ -160,7 +162,7 @@ static void fill(struct table *table, const struct request *request)
 	struct kept_pair pair;
 	struct join *join = &pair.join;
 	size_t equal = 0, left_out = 0;
-	const char *lacking;
+	struct text lacking = {0};
 	bool has_both;
 
 	if (!kept_compare(&pair, table, request, KEPT_SITES))
@@ -180,8 +182,10 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO, "%zu more " BY_COUNT("function", "functions") " held as much at both peaks: left out.", equal);
 	if (left_out)
 		table_note(table, NOTE_MISSING,
-			   "The %s run recorded no call stacks of the heap (TFPROF_MALLOC=sample or full does): %zu "
-			   BY_COUNT("function of heap and mmap is", "functions of heap and mmap are") " not compared.", lacking, left_out);
+			   "%s call stacks of the heap (TFPROF_MALLOC=sample or full has): %zu "
+			   BY_COUNT("function of heap and mmap is", "functions of heap and mmap are") " not compared.",
+			   lacking.bytes, left_out);
+	text_free(&lacking);
 	kept_close(&pair);
 }
 

@@ -75,7 +75,7 @@ static void put_row(struct table *table, const struct join_row *row, struct kept
 	if ((row->before.is_there || row->before.is_bound) && row->after.is_there && before > 0)
 		table_real(table, CHANGE, difference(row, basis) / before);
 	if (row->before.is_bound && before > 0)
-		table_string(table, ONLY, "after, or small before");
+		table_string(table, ONLY, "new, or small before");
 	else if (!row->before.is_there || !row->after.is_there)
 		table_string(table, ONLY, row->before.is_there ? "before" : "after");
 }

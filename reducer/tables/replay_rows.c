@@ -60,6 +60,11 @@ static void note_fine(struct table *table, const struct process *process, const 
 			   "Process %s: %llu " BY_COUNT("work is", "works are") " taken to have waited for another stream's, which "
 			   "ended just before.",
 			   process->called, (unsigned long long)replayed->guessed_orders);
+	if (replayed->guessed_turns)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %llu times a thread is taken to have waited for another one, which made calls meanwhile, as for "
+			   "the backward pass of PyTorch.",
+			   process->called, (unsigned long long)replayed->guessed_turns);
 	if (replayed->guessed_streams)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: %llu " BY_COUNT("call that waits is", "calls that wait are") " taken to have waited for the last "

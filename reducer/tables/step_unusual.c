@@ -211,8 +211,8 @@ void step_pauses_say(struct text *text, const struct step_rows *rows, const stru
 		text_format(text, "(%s %" PRIu64 ": %.1f ms): %s.", unit_kind_name(rows->kind), pauses.longest,
 			    (double)pauses.longest_ns / 1e6,
 			    was_stopped(rows->items[pauses.longest_row], request)
-				    ? "the program was stopped as a whole, it seems (SIGSTOP, a frozen control group), for tfprof's own "
-				      "thread stood still as well"
+				    ? "the program was stopped as a whole, it seems (SIGSTOP, a frozen control group, a hung machine), for "
+				      "tfprof's own thread stood still as well"
 				    : "a pause (a notebook's between two cells, SIGSTOP), a wait, or code that announces nothing");
 		return;
 	}

@@ -219,11 +219,27 @@ static void the_first_call_of_a_thread(void **state)
 	for (int64_t i = 0; i < 5; i++)
 		work(replay, 1, 0, "forward", 100 + 50 * i, 110 + 50 * i, 130 + 50 * i);
 	work(replay, 2, 0, "backward", 400, 410, 810);
-	call(replay, 2, GPU_SYNC, "wait", 405, 815, 0);
+	work(replay, 2, 0, "backward", 405, 811, 812);
+	call(replay, 2, GPU_SYNC, "wait", 410, 815, 0);
 	finish(replay, REPLAY_FINE);
 	pieces_are_whole(replay);
+	assert_true(replay->processes[0].guessed_turns > 0);
 	assert_int_equal(on_path(replay, REPLAY_LATE, ""), 0);
 	assert_true(on_path(replay, REPLAY_HOST, NULL) > 200);
+	analysis_replay.free(replay);
+}
+
+/* A thread that computes and then launches on its own, while the thread of the steps goes on: nobody handed that on. */
+static void a_thread_of_its_own(void **state)
+{
+	struct replay *replay = begin(1);
+
+	(void)state;
+	for (int64_t i = 0; i < 19; i++)
+		work(replay, 1, 0, "forward", 50 * i, 5 + 50 * i, 20 + 50 * i);
+	work(replay, 2, 1, "beside", 820, 825, 990);
+	finish(replay, REPLAY_FINE);
+	assert_int_equal(replay->processes[0].guessed_turns, 0);
 	analysis_replay.free(replay);
 }
 
@@ -403,6 +419,7 @@ int main(void)
 		cmocka_unit_test(a_stream_and_a_wait),	       cmocka_unit_test(work_beside_is_hidden),
 		cmocka_unit_test(work_waits_for_another_stream), cmocka_unit_test(another_thread_takes_its_turn),
 		cmocka_unit_test(the_first_call_of_a_thread),
+		cmocka_unit_test(a_thread_of_its_own),
 		cmocka_unit_test(a_host_that_runs_ahead),      cmocka_unit_test(calls_inside_calls),
 		cmocka_unit_test(calls_that_overlap),
 		cmocka_unit_test(odd_times),

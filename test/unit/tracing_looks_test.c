@@ -34,7 +34,7 @@ static void looks_tell_of_a_wait_that_allocates_nothing(void **state)
 
 static void what_stacks_and_looks_say_is_one_stretch(void **state)
 {
-	struct python_rows rows = {.tracings = calloc(1, sizeof(struct python_tracing)), .tracing_count = 1};
+	struct python_rows rows = {.tracings = calloc(8, sizeof(struct python_tracing)), .tracing_count = 1};
 	struct tracing_look looks[] = {
 		{30, 1, TRACER_TORCH}, {90, 1, TRACER_TORCH}, /* both ends of the stacks' */
 		{25, 1, TRACER_TORCH}, {95, 1, TRACER_TORCH}, {10, 1, TRACER_NONE}, {105, 2, TRACER_TORCH}, {106, 2, TRACER_TORCH},

@@ -4,6 +4,7 @@
 // stand elsewhere as well: a search does not find them twice.
 "use strict";
 
+const PIECES_MOST = 8192; // of a process: REPLAY_PIECES_MOST
 const PATH_KINDS = { "kernel": "kernel", "copy": "copy", "set": "set", "graph": "graph", "host": "python", "input wait": "io", "call": "call" };
 
 const identity = (pid, host, rank) => `${pid}/${host ?? ""}/${rank ?? ""}`;
@@ -36,10 +37,10 @@ function addPath(source, items, groups) {
 	const own = new Map();
 	for (const group of groups)
 		if (group.tracks[0].on !== "queue" && group.tracks[0].on !== "follows") { // what follows from streams stands with them
-			const { pid, host, rank } = source.processes[group.tracks[0].row.process];
-			own.set(identity(pid, host, rank), group);
+			const { pid, host, rank } = source.processes[group.tracks[0].row.process], key = identity(pid, host, rank);
+			own.set(key, own.has(key) ? null : group); // of two processes of one number (exec) nothing says whose a row is
 		}
-	const found = [...pathRows()].filter(([key]) => own.has(key));
+	const found = [...pathRows()].filter(([key]) => own.get(key));
 	let at = items.start.length;
 	const larger = extended(items, found.reduce((sum, [, list]) => sum + list.length, 0));
 	for (const [key, list] of found) {
@@ -53,7 +54,8 @@ function addPath(source, items, groups) {
 			larger.detail[at] = source.details.push(pieceDetail(row)) - 1;
 			at++;
 		}
-		const table = byId.get("path_pieces"), part = table.rows.length < table.row_count ? `; its first ${table.rows.length} of ${table.row_count} pieces` : "";
+		const table = byId.get("path_pieces"), isCut = list.length === PIECES_MOST;
+		const part = table.rows.length < table.row_count ? `; its first ${table.rows.length} of ${table.row_count} pieces` : isCut ? `; its last ${PIECES_MOST} pieces` : "";
 		const track = { key: group.key + "/path", title: `critical path (inferred${part})`, on: "follows", row: group.tracks[0].row, group, isCounter: false, isRepeated: true,
 			lanes: [makeLane(larger, Array.from({ length: at - first }, (_, k) => first + k), false)] };
 		const place = group.tracks.findIndex((one) => one.on === "thread");
