@@ -436,14 +436,6 @@ static size_t open_sides(struct options *options, const struct report_kind *form
 	return further;
 }
 
-static bool has_stacks(const struct table_kind *kind)
-{
-	for (size_t i = 0; i < kind->column_count; i++)
-		if (kind->columns[i].type == TABLE_STACK)
-			return true;
-	return false;
-}
-
 /* What of call stacks is damaged is found where they are read: here, where the answer has them, before it says whether it is whole. */
 static void read_stacks(const struct request *request, const struct report_kind *format, const struct table_kind *const *kinds,
 			size_t kind_count)
@@ -451,7 +443,7 @@ static void read_stacks(const struct request *request, const struct report_kind 
 	bool are_shown = !kind_count && !format->write_run && !format->write_folder;
 
 	for (size_t i = 0; i < kind_count; i++)
-		are_shown |= has_stacks(kinds[i]) || kinds[i] == &table_losses; /* which says all that is damaged */
+		are_shown |= table_has_stacks(kinds[i]) || kinds[i] == &table_losses; /* which says all that is damaged */
 	for (size_t i = 0; are_shown && i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			frames_load(request->frames, i);

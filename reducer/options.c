@@ -181,9 +181,7 @@ static void take_step_time(struct options *options, const char *name, const char
 
 static void take_group(struct options *options, const char *name, const char *value)
 {
-	static const char *const words[GROUPS + 1] = {"op", "type", "scope", "module", "kernel", NULL};
-
-	options->request.group = (enum op_group)choose(name, value, words);
+	options->request.group = (enum op_group)choose(name, value, request_groups);
 }
 
 static void take_idle(struct options *options, const char *name, const char *value)

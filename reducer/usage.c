@@ -10,9 +10,8 @@
 static bool any_has_stacks(const struct table_kind *const *kinds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t column = 0; column < kinds[i]->column_count; column++)
-			if (kinds[i]->columns[column].type == TABLE_STACK)
-				return true;
+		if (table_has_stacks(kinds[i]))
+			return true;
 	return false;
 }
 

@@ -162,18 +162,19 @@ static double host_length(const struct replay_run *run)
 	return run->call_begin[run->graph->last_mark - 1] - (double)run->graph->from_ns;
 }
 
-static double longer_length(const struct replay_run *run, double *from)
+/* That of the devices where that is longer, else the host's. */
+static struct stretch longer_stretch(const struct replay_run *run)
 {
 	struct stretch device = device_stretch(run);
-	bool is_device = device.to - device.from > host_length(run);
+	double from = (double)run->graph->from_ns;
 
-	*from = is_device ? device.from : (double)run->graph->from_ns;
-	return is_device ? device.to - device.from : host_length(run);
+	return device.to - device.from > host_length(run) ? device : (struct stretch){from, from + host_length(run), SIZE_MAX};
 }
 
 double replay_measured(struct replay_run *run)
 {
 	const struct replay_graph *graph = run->graph;
+	struct stretch longer;
 
 	for (size_t i = 0; i < graph->call_count; i++)
 		run->call_begin[i] = (double)graph->calls[i].start_ns;
@@ -181,13 +182,15 @@ double replay_measured(struct replay_run *run)
 		run->work_start[i] = (double)graph->works[i].start_ns;
 		run->work_end[i] = (double)graph->works[i].end_ns;
 	}
-	return longer_length(run, &run->measured_from);
+	longer = longer_stretch(run);
+	run->measured_from = longer.from;
+	return longer.to - longer.from;
 }
 
 double replay_length(struct replay_run *run, const struct replay_change *change, double factor, bool is_usual)
 {
 	const struct replay_graph *graph = run->graph;
-	double from;
+	struct stretch longer;
 
 	for (size_t i = 0; i < graph->event_count; i++) {
 		const struct replay_event *event = &graph->events[i];
@@ -198,7 +201,8 @@ double replay_length(struct replay_run *run, const struct replay_change *change,
 		else
 			run_work(run, event->place, change, factor, is_usual);
 	}
-	return longer_length(run, &from);
+	longer = longer_stretch(run);
+	return longer.to - longer.from;
 }
 
 /* On the way back: at the begin or end of a call, of a work; its time. */
@@ -370,18 +374,15 @@ static bool go_back(struct way *way)
 void replay_path(const struct replay_run *run, struct replay_process *process)
 {
 	const struct replay_graph *graph = run->graph;
-	struct stretch device = device_stretch(run);
-	struct way way = {.run = run, .at = AT_CALL_BEGIN, .place = graph->last_mark - 1, .from = (double)graph->from_ns};
+	struct stretch longer = longer_stretch(run);
+	struct way way = {.run = run, .at = AT_CALL_BEGIN, .place = graph->last_mark - 1, .from = longer.from, .until = longer.to};
 
-	way.until = run->call_begin[graph->last_mark - 1];
 	way.measured_until = graph->calls[graph->last_mark - 1].start_ns;
 	way.measured_from = (int64_t)run->measured_from;
-	if (device.to - device.from > host_length(run)) {
+	if (longer.last != SIZE_MAX) {
 		way.at = AT_WORK_END;
-		way.place = (uint32_t)device.last;
-		way.until = device.to;
-		way.measured_until = graph->works[device.last].end_ns;
-		way.from = device.from;
+		way.place = (uint32_t)longer.last;
+		way.measured_until = graph->works[longer.last].end_ns;
 	}
 	while (way.until > way.from && go_back(&way))
 		;

@@ -50,7 +50,7 @@ static void write_baseline(FILE *file, const struct request *request)
 {
 	const struct figures *joined = &request->compared->after;
 	const struct figures *runs = request->compared->after_runs ? request->compared->after_runs : joined;
-	size_t written = 0;
+	size_t written = 0, kept;
 
 	fputs(FIRST_LINE, file);
 	put_program(file, request->run->program);
@@ -70,7 +70,8 @@ static void write_baseline(FILE *file, const struct request *request)
 			put_figure(file, &joined->items[i], runs, joined->run_count);
 			written++;
 		}
-	fprintf(file, "end\t%zu\t%zu\n", written, baseline_put_kept(file, request->compared->after_kept, ROWS_MOST));
+	kept = baseline_put_kept(file, request->compared->after_kept, ROWS_MOST);
+	fprintf(file, "end\t%zu\t%zu\n", written, kept);
 }
 
 /* A file while it is read. */

@@ -207,20 +207,15 @@ static struct join_row *add_row(struct join *join, const struct join_item *item)
 
 void join_make(struct join *join, const struct join_rows *before, const struct join_rows *after)
 {
-	struct base_index index = {0};
-
 	*join = (struct join){0};
-	for (size_t i = 0; i < after->count; i++) {
-		base_index_add(&index, hash_of(after->items[i].keys), (uint32_t)i);
+	for (size_t i = 0; i < after->count; i++)
 		add_row(join, &after->items[i])->after = side_of(&after->items[i]);
-	}
 	for (size_t i = 0; i < before->count; i++) {
 		const struct join_item *item = &before->items[i];
-		uint32_t number = base_index_find(&index, hash_of(item->keys), is_equal, after, item->keys);
+		uint32_t number = base_index_find(&after->index, hash_of(item->keys), is_equal, after, item->keys);
 		struct join_row *row = number == UINT32_MAX ? add_row(join, item) : &join->rows[number];
 		row->before = side_of(item);
 	}
-	base_index_free(&index);
 }
 
 size_t join_bound(struct join *join, const struct join_rows *before, size_t value, double before_basis, double after_basis)

@@ -65,7 +65,7 @@ struct join_item *join_item(struct join_rows *rows, char **keys);
 void join_keep(struct join_rows *rows, const struct join_spec *spec, size_t most);
 void join_rows_free(struct join_rows *rows);
 
-/* Both must outlive it. */
+/* Both must outlive it; the newer ones are whole (join_keep was not at them). */
 void join_make(struct join *join, const struct join_rows *before, const struct join_rows *after);
 /*
  * Of rows that only the newer run has, where the older one's small ones were left out: those of which `value`, divided by the run's basis,

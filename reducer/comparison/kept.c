@@ -66,6 +66,18 @@ static void put_filter(struct text *text, const char *option, const char *value)
 		text_format(text, "%s--%s=%s", text->length ? " " : "", option, value);
 }
 
+static void put_window(struct text *text, const struct request *request)
+{
+	if (request->from_ns == INT64_MIN && request->to_ns == INT64_MAX)
+		return;
+	text_format(text, "%s--window=", text->length ? " " : "");
+	if (request->from_ns != INT64_MIN)
+		text_format(text, "%" PRId64 "ns", request->from_ns);
+	text_char(text, '-');
+	if (request->to_ns != INT64_MAX)
+		text_format(text, "%" PRId64 "ns", request->to_ns);
+}
+
 /* What decides which rows there are, and what they are of. */
 static char *filters_of(const struct request *request)
 {
@@ -78,12 +90,11 @@ static char *filters_of(const struct request *request)
 	put_filter(&text, "device", request->device);
 	put_filter(&text, "stream", request->stream);
 	put_filter(&text, "allocator", request->allocator);
-	if (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX)
-		text_format(&text, "%s--window (ns %" PRId64 " to %" PRId64 ")", text.length ? " " : "", request->from_ns, request->to_ns);
+	put_window(&text, request);
 	if (request->has_steps)
 		text_format(&text, "%s--step=%" PRIu64 "-%" PRIu64, text.length ? " " : "", request->first_step, request->last_step);
 	if (request->group != GROUP_OP)
-		text_format(&text, "%s--group-by (kind %d)", text.length ? " " : "", (int)request->group);
+		put_filter(&text, "group-by", request_groups[request->group]);
 	return text.bytes ? text.bytes : base_copy("", 0);
 }
 

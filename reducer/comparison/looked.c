@@ -7,6 +7,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+bool looked_compare(struct kept_pair *pair, struct table *table, const struct request *request, enum kept_subject subject,
+		    const char *what)
+{
+	struct text lacking = {0};
+	bool is_recorded;
+
+	if (!kept_compare(pair, table, request, subject))
+		return false;
+	is_recorded = kept_is_recorded(pair, &lacking);
+	if (!is_recorded) {
+		table_note(table, NOTE_MISSING, "%s looks at %s code: -t %s says why.", lacking.bytes, what, pair->kind->spec.kind->id);
+		kept_close(pair);
+	}
+	text_free(&lacking);
+	return is_recorded;
+}
+
 static double of_before(const struct join_row *row, const struct kept_pair *pair)
 {
 	return row->before.values[looked_value(pair)] / pair->basis.before;

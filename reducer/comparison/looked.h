@@ -43,6 +43,9 @@ struct looked_delays {
 	double before, after;
 };
 
+/* As kept_compare, and false where looks at that kind of code were not recorded in all runs, with a note. Then nothing is to be closed. */
+bool looked_compare(struct kept_pair *pair, struct table *table, const struct request *request, enum kept_subject subject,
+		    const char *what);
 /* A row for each function, the largest difference first, and a note on what they are of. Keys 0 and 1 are name and place. */
 void looked_rows(struct table *table, struct kept_pair *pair, const struct looked_delays *delays);
 

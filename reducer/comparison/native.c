@@ -34,18 +34,12 @@ const struct kept_kind kept_native = {
 static void fill(struct table *table, const struct request *request)
 {
 	struct kept_pair pair;
-	struct text lacking = {0};
 
-	if (!kept_compare(&pair, table, request, KEPT_NATIVE))
+	if (!looked_compare(&pair, table, request, KEPT_NATIVE, "native"))
 		return;
-	if (!kept_is_recorded(&pair, &lacking)) {
-		table_note(table, NOTE_MISSING, "%s looks at native code: -t native_time says why.", lacking.bytes);
-	} else {
-		looked_rows(table, &pair, &(struct looked_delays){0, 0});
-		table_note(table, NOTE_INFO,
-			   "Processor time alone, of samples: native_time tells how much of it they stand for, and what threads wait for.");
-	}
-	text_free(&lacking);
+	looked_rows(table, &pair, &(struct looked_delays){0, 0});
+	table_note(table, NOTE_INFO,
+		   "Processor time alone, of samples: native_time tells how much of it they stand for, and what threads wait for.");
 	kept_close(&pair);
 }
 

@@ -51,17 +51,10 @@ static void fill(struct table *table, const struct request *request)
 {
 	struct kept_pair pair;
 	struct looked_delays delays;
-	struct text lacking = {0};
 	size_t moved;
 
-	if (!kept_compare(&pair, table, request, KEPT_PYTHON))
+	if (!looked_compare(&pair, table, request, KEPT_PYTHON, "Python"))
 		return;
-	if (!kept_is_recorded(&pair, &lacking)) {
-		table_note(table, NOTE_MISSING, "%s looks at Python code: -t python_time says why.", lacking.bytes);
-		text_free(&lacking);
-		kept_close(&pair);
-		return;
-	}
 	delays = delays_of(&pair);
 	moved = moved_join(&pair.join, looked_value(&pair));
 	looked_rows(table, &pair, &delays);

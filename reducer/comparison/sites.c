@@ -43,7 +43,7 @@ static const struct table_column columns[] = {
 	[ERROR] = {"error_bytes", "+-", TABLE_INTEGER, UNIT_BYTES, 1,
 		   "standard error of the difference, by the sample or, where that is more, by how runs differ; "
 		   "empty = exact"},
-	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "more, less, or no difference to tell (by the sample)"},
+	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "more, less, or no difference to tell (by the error)"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost function that is not an allocator's own"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2,
 		       "heap, mmap, device:N, pinned, managed, a framework's"},

@@ -4,6 +4,7 @@
 
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/memory_out.h"
+#include "reducer/tables/run_env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static char *text_at(const struct table *table, size_t row, const char *column)
 /* What differs between any two runs, and says nothing of them. */
 static bool is_of_no_interest(const struct trait *trait)
 {
-	if (strcmp(trait->kind, "gpu, measured") == 0)
+	if (strcmp(trait->kind, RUN_ENV_MEASURED) == 0)
 		return true;
 	if (strcmp(trait->kind, "setting") == 0)
 		return strcmp(trait->name, "OUT") == 0; /* where its logs lie */

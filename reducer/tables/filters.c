@@ -122,6 +122,8 @@ void request_close_analyses(struct request *request)
 	request->units = NULL;
 }
 
+const char *const request_groups[GROUPS + 1] = {"op", "type", "scope", "module", "kernel", NULL};
+
 void request_run_analyses(const struct request *request, const struct table_kind *const *kinds, size_t count)
 {
 	const struct analysis_kind **wanted = NULL;

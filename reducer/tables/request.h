@@ -29,6 +29,7 @@ enum op_group {
 	GROUP_KERNEL, /* of kernels: by name alone */
 	GROUPS
 };
+extern const char *const request_groups[GROUPS + 1]; /* their words; NULL behind the last */
 
 struct request {
 	struct run *run;

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/request.h"
+#include "reducer/tables/run_env.h"
 
 #include "reducer/model/gpu.h"
 
@@ -128,8 +129,6 @@ static void add_pairs(struct table *table, const struct request *request, pairs_
 	free(common);
 }
 
-#define MEASURED "gpu, measured" /* comparison/traits.c leaves them out: no two runs are alike in them */
-
 static void add_number(struct table *table, const struct process *process, const char *kind, const char *name, uint64_t value)
 {
 	char text[32];
@@ -160,7 +159,7 @@ static void add_device(struct table *table, const struct process *process, const
 	add_number(table, process, "gpu", name, device->clock);
 	snprintf(name, sizeof(name), "device %u least free bytes (driver)", device->id);
 	if (device->answers)
-		add_number(table, process, MEASURED, name, device->least_free);
+		add_number(table, process, RUN_ENV_MEASURED, name, device->least_free);
 	snprintf(name, sizeof(name), "device %u total bytes (driver)", device->id);
 	if (device->answers)
 		add_number(table, process, "gpu", name, device->total);
@@ -180,16 +179,17 @@ static void add_gpu(struct table *table, const struct process *process)
 		add_device(table, process, &gpu->devices[i]);
 	if (gpu->state >= 0 && gpu->state < 6)
 		add(table, process, "gpu", "recorded by, at the end", states[gpu->state]);
-	add_number(table, process, MEASURED, "device records", gpu->counts.device_records);
-	add_number(table, process, MEASURED, "calls", gpu->counts.calls);
-	add_number(table, process, MEASURED, "most clock error ns", gpu->clock_error_ns);
-	add_number(table, process, MEASURED, "ns from launch to start, half at most", spread_percentile(&gpu->queue_delays, 50));
-	add_number(table, process, MEASURED, "ns from launch to start, 99 of 100 at most", spread_percentile(&gpu->queue_delays, 99));
-	add_number(table, process, MEASURED, "managed bytes to device", gpu->counts.managed_bytes[0]);
-	add_number(table, process, MEASURED, "managed bytes to host", gpu->counts.managed_bytes[1]);
-	add_number(table, process, MEASURED, "managed faults of the CPU", gpu->counts.managed_faults[0]);
-	add_number(table, process, MEASURED, "managed faults of the GPU", gpu->counts.managed_faults[1]);
-	add_number(table, process, MEASURED, "ns that CUPTI and the driver took for themselves", gpu->counts.overhead_ns);
+	add_number(table, process, RUN_ENV_MEASURED, "device records", gpu->counts.device_records);
+	add_number(table, process, RUN_ENV_MEASURED, "calls", gpu->counts.calls);
+	add_number(table, process, RUN_ENV_MEASURED, "most clock error ns", gpu->clock_error_ns);
+	add_number(table, process, RUN_ENV_MEASURED, "ns from launch to start, half at most", spread_percentile(&gpu->queue_delays, 50));
+	add_number(table, process, RUN_ENV_MEASURED, "ns from launch to start, 99 of 100 at most",
+		   spread_percentile(&gpu->queue_delays, 99));
+	add_number(table, process, RUN_ENV_MEASURED, "managed bytes to device", gpu->counts.managed_bytes[0]);
+	add_number(table, process, RUN_ENV_MEASURED, "managed bytes to host", gpu->counts.managed_bytes[1]);
+	add_number(table, process, RUN_ENV_MEASURED, "managed faults of the CPU", gpu->counts.managed_faults[0]);
+	add_number(table, process, RUN_ENV_MEASURED, "managed faults of the GPU", gpu->counts.managed_faults[1]);
+	add_number(table, process, RUN_ENV_MEASURED, "ns that CUPTI and the driver took for themselves", gpu->counts.overhead_ns);
 }
 
 static void fill(struct table *table, const struct request *request)

@@ -241,6 +241,14 @@ uint64_t table_get_stack(const struct table *table, size_t row, size_t column)
 	return get(table, row, column)->stack;
 }
 
+bool table_has_stacks(const struct table_kind *kind)
+{
+	for (size_t i = 0; i < kind->column_count; i++)
+		if (kind->columns[i].type == TABLE_STACK)
+			return true;
+	return false;
+}
+
 size_t table_find_column(const struct table_kind *kind, const char *id)
 {
 	for (size_t i = 0; i < kind->column_count; i++)

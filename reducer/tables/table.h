@@ -177,6 +177,8 @@ void table_read_row(const struct table *table, size_t row, struct table_cell *to
 /* Equal for equal texts of a table, below texts.count: for formats that keep what they made of a text. */
 size_t table_text_number(const struct table *table, size_t row, size_t column);
 
+/* Is one of its columns call stacks? */
+bool table_has_stacks(const struct table_kind *kind);
 /* SIZE_MAX when there is no such column. */
 size_t table_find_column(const struct table_kind *kind, const char *id);
 /* The same for what a person typed: the column of that id, else the first whose id begins so. */

@@ -41,6 +41,8 @@ function addPath(source, items, groups) {
 			own.set(key, own.has(key) ? null : group); // of two processes of one number (exec) nothing says whose a row is
 		}
 	const found = [...pathRows()].filter(([key]) => own.get(key));
+	if (!found.length)
+		return items;
 	let at = items.start.length;
 	const larger = extended(items, found.reduce((sum, [, list]) => sum + list.length, 0));
 	for (const [key, list] of found) {
